@@ -1,0 +1,61 @@
+// Which devices exist, and the open ones by name.
+//
+// Kinds are added by explicit calls (`//drivers/all` adds those of tg), never by static
+// initialisers. Thread-safe.
+#ifndef TG_DRIVERS_RUNTIME_REGISTRY_H_
+#define TG_DRIVERS_RUNTIME_REGISTRY_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "drivers/runtime/device.h"
+#include "drivers/runtime/target.h"
+
+namespace tg::drivers {
+
+struct DeviceKind {
+  std::string name;         // Upper case: "CPU".
+  std::string description;  // One line for `tg devices` and error messages.
+  // Interfaces that a target may name before `+`; empty: none may be named.
+  std::vector<std::string> interfaces;
+  // Makes the device. Called once for each Target::DeviceName(), with the registry locked.
+  std::function<absl::StatusOr<std::shared_ptr<Device>>(const Target&)> open;
+};
+
+class DeviceRegistry {
+ public:
+  DeviceRegistry() = default;
+  DeviceRegistry(const DeviceRegistry&) = delete;
+  DeviceRegistry& operator=(const DeviceRegistry&) = delete;
+
+  // A name may be added once.
+  void Add(DeviceKind kind);
+
+  // The device that `text` names (target.h); the same instance each time, whatever renderer and
+  // architecture `text` asks for. Errors: InvalidArgument for text that does not parse; NotFound
+  // for a device or interface that does not exist, listing those that do; what the driver says
+  // when it cannot be opened, with the device's name before it.
+  absl::StatusOr<std::shared_ptr<Device>> Open(absl::string_view text);
+  absl::StatusOr<std::shared_ptr<Device>> Open(const Target& target);
+
+  // In the order in which they were added.
+  std::vector<DeviceKind> Kinds() const;
+  // Those open now, by name.
+  std::vector<std::shared_ptr<Device>> OpenDevices() const;
+
+ private:
+  mutable absl::Mutex mutex_;
+  std::vector<DeviceKind> kinds_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<Device>> open_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace tg::drivers
+
+#endif  // TG_DRIVERS_RUNTIME_REGISTRY_H_
