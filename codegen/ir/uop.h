@@ -21,6 +21,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,12 @@ struct Congruence {
 namespace internal {
 
 struct RangeSet;
+
+// Whether T is an alternative of the variant V.
+template <typename T, typename V>
+inline constexpr bool kIsArg = false;
+template <typename T, typename... Ts>
+inline constexpr bool kIsArg<T, std::variant<Ts...>> = (std::is_same_v<T, Ts> || ...);
 
 struct Node {
   std::atomic<uint32_t> refs;
@@ -115,7 +122,7 @@ class UOp {
   // The argument as a T (int64_t, RangeArg, ...) or the content of a Boxed<T>. The caller knows.
   template <typename T>
   const T& arg_as() const {
-    if constexpr (requires { std::get<Boxed<T>>(node_->arg); }) {
+    if constexpr (internal::kIsArg<Boxed<T>, Arg>) {
       return *std::get<Boxed<T>>(node_->arg);
     } else {
       return std::get<T>(node_->arg);
