@@ -1,6 +1,8 @@
 #include "base/settings.h"
 
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <string>
@@ -107,7 +109,7 @@ std::string ToText(const Row& row, int64_t value) {
 namespace internal {
 
 constinit thread_local SettingSlots setting_overrides;
-constinit SettingAtomics process_settings;
+constinit ProcessSlots process_settings;
 
 int64_t LoadSetting(SettingId id) {
   const Row& row = RowOf(id);

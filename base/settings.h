@@ -21,8 +21,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -118,18 +116,17 @@ struct SettingSlots {
   constexpr SettingSlots() : value() { value.fill(kUnset); }
 };
 
-struct SettingAtomics {
-  std::array<std::atomic<int64_t>, kSettingCount> value;
-  constexpr SettingAtomics() : SettingAtomics(std::make_index_sequence<kSettingCount>()) {}
+struct ProcessSlot : std::atomic<int64_t> {
+  constexpr ProcessSlot() : std::atomic<int64_t>(kUnset) {}
+  using std::atomic<int64_t>::operator=;
+};
 
- private:
-  template <size_t... kIndex>
-  constexpr explicit SettingAtomics(std::index_sequence<kIndex...>)
-      : value{((void)kIndex, kUnset)...} {}
+struct ProcessSlots {
+  std::array<ProcessSlot, kSettingCount> value;
 };
 
 extern constinit thread_local SettingSlots setting_overrides;
-extern constinit SettingAtomics process_settings;
+extern constinit ProcessSlots process_settings;
 
 // Parses the setting from the environment and keeps it. Throws UsageError.
 int64_t LoadSetting(SettingId id);
