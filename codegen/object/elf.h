@@ -27,6 +27,7 @@ inline constexpr uint32_t kSectionRela = 4;
 inline constexpr uint32_t kSectionNote = 7;
 inline constexpr uint32_t kSectionNoBits = 8;
 inline constexpr uint32_t kSectionRel = 9;
+inline constexpr uint32_t kSectionDynamicSymbols = 11;
 
 // sh_flags
 inline constexpr uint64_t kFlagWrite = 1;
@@ -82,7 +83,7 @@ class ElfFile {
  public:
   // `bytes` must outlive the result, which points into it. InvalidArgument says which field of
   // which row is wrong. At most one symbol table is allowed, as in files that linkers accept; the
-  // rows take at most 1.5 times the size of `bytes`.
+  // rows take at most 3 times the size of `bytes`. Unimplemented for 32-bit and big-endian files.
   static absl::StatusOr<ElfFile> Parse(absl::string_view bytes);
 
   ElfMachine machine() const { return machine_; }
@@ -91,7 +92,8 @@ class ElfFile {
 
   // As numbered in the file; number 0 is the null section.
   absl::Span<const ElfSection> sections() const { return sections_; }
-  // As numbered in the file; number 0 is the undefined symbol.
+  // As numbered in the file; number 0 is the undefined symbol. Of the dynamic symbols when there is
+  // no other table.
   absl::Span<const ElfSymbol> symbols() const { return symbols_; }
 
   // First section of that name; null when there is none.

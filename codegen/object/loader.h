@@ -1,7 +1,7 @@
 // Loads a relocatable object file (.o) into this process, as a linker would, in memory.
 //
-//   TG_ASSIGN_OR_RETURN(LoadedObject object, LoadedObject::Load(bytes, resolver));
-//   TG_ASSIGN_OR_RETURN(void* kernel, object.Symbol("kernel"));
+//   absl::StatusOr<LoadedObject> object = LoadedObject::Load(bytes, resolver);
+//   absl::StatusOr<void*> kernel = object->Symbol("kernel");
 //
 // Code is never writable and data never executable once Load returns. Unwind tables, notes and
 // debug sections are left out: exceptions must not pass through loaded code. Constructors are not

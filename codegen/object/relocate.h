@@ -34,7 +34,8 @@ RelocationKind ClassifyRelocation(ElfMachine machine, uint32_t type);
 // Writes relocation `type` into `place`, which holds at least its width and will run at address
 // `place_address`. `target` is the address that ClassifyRelocation asks for (of the symbol, stub or
 // slot), without the addend. OutOfRange when the value does not fit, or is not aligned as the
-// instruction needs; Unimplemented for types that are not known. `place` is changed on success only.
+// instruction needs; Unimplemented for types that are not known. `place` is changed on success
+// only.
 absl::Status ApplyRelocation(ElfMachine machine, uint32_t type, absl::Span<std::byte> place,
                              uint64_t place_address, uint64_t target, int64_t addend);
 
