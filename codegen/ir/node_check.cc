@@ -29,27 +29,28 @@ enum ArgKind : uint32_t {
   kWmmaArg = 1 << 13,
   kFunctionArg = 1 << 14,
 };
-constexpr const char* kArgNames[] = {
-    "no argument", "an integer",    "a float constant", "Invalid",           "a RangeArg",
-    "a ParamArg",  "a ShearArg",    "a string",         "a list of integers", "a VariableArg",
-    "a BufferArg", "a ReduceArg",   "a KernelInfo",     "a WmmaArg",         "a FunctionArg"};
+constexpr const char* kArgNames[] = {"no argument",   "an integer",  "a float constant",
+                                     "Invalid",       "a RangeArg",  "a ParamArg",
+                                     "a ShearArg",    "a string",    "a list of integers",
+                                     "a VariableArg", "a BufferArg", "a ReduceArg",
+                                     "a KernelInfo",  "a WmmaArg",   "a FunctionArg"};
 static_assert(std::variant_size_v<Arg> == std::size(kArgNames));
 
 // What decides the dtype of a node.
 enum class Rule : uint8_t {
-  kAny,         // nothing here
-  kVoid,        // void
-  kMemory,      // an element type: one lane, neither void nor weak
-  kIndexLike,   // an integer of one lane
-  kSameAsFirst, // the dtype of the first source
-  kConvert,     // a value type with the lanes of the source
-  kFloatOp,     // kSameAsFirst, floats
-  kNumber,      // kSameAsFirst, floats and integers
+  kAny,          // nothing here
+  kVoid,         // void
+  kMemory,       // an element type: one lane, neither void nor weak
+  kIndexLike,    // an integer of one lane
+  kSameAsFirst,  // the dtype of the first source
+  kConvert,      // a value type with the lanes of the source
+  kFloatOp,      // kSameAsFirst, floats
+  kNumber,       // kSameAsFirst, floats and integers
   kNumberOrBool,
-  kInteger,     // kSameAsFirst, integers
-  kBits,        // kSameAsFirst, integers and bool
-  kCompare,     // bool with the lanes of the sources, which agree
-  kSpecial,     // checked in CheckSpecial
+  kInteger,  // kSameAsFirst, integers
+  kBits,     // kSameAsFirst, integers and bool
+  kCompare,  // bool with the lanes of the sources, which agree
+  kSpecial,  // checked in CheckSpecial
 };
 
 constexpr int kMany = 1 << 30;
@@ -63,89 +64,144 @@ struct Shape {
 
 Shape ShapeOf(Op op) {
   switch (op) {
-    case Op::kConst: return {0, 0, kInt | kFloat | kInvalid, Rule::kSpecial};
-    case Op::kVariable: return {0, 0, kVariableArg, Rule::kIndexLike};
-    case Op::kBind: return {2, 2, kNone, Rule::kSameAsFirst};
-    case Op::kBuffer: return {0, 0, kBufferArg, Rule::kMemory};
-    case Op::kParam: return {0, 0, kParamArg, Rule::kMemory};
-    case Op::kUnique: return {0, 0, kInt, Rule::kAny};
-    case Op::kDevice: return {0, 0, kString, Rule::kAny};
-    case Op::kSpecial: return {1, 1, kString, Rule::kIndexLike};
-    case Op::kRange: return {1, 1, kRangeArg, Rule::kIndexLike};
-    case Op::kSink: return {0, kMany, kNone | kKernelInfo, Rule::kVoid};
-    case Op::kNoop: return {1, 1, kNone, Rule::kSameAsFirst};
-    case Op::kAfter: return {1, kMany, kNone, Rule::kSameAsFirst};
-    case Op::kGroup: return {0, kMany, kNone, Rule::kVoid};
-    case Op::kCall: return {1, kMany, kNone, Rule::kVoid};
-    case Op::kFunction: return {1, kMany, kFunctionArg, Rule::kAny};
-    case Op::kTuple: return {0, kMany, kNone, Rule::kAny};
-    case Op::kGetTuple: return {1, 1, kInt, Rule::kAny};
-    case Op::kLinear: return {0, kMany, kNone, Rule::kVoid};
-    case Op::kProgram: return {1, 4, kNone, Rule::kVoid};
+    case Op::kConst:
+      return {0, 0, kInt | kFloat | kInvalid, Rule::kSpecial};
+    case Op::kVariable:
+      return {0, 0, kVariableArg, Rule::kIndexLike};
+    case Op::kBind:
+      return {2, 2, kNone, Rule::kSameAsFirst};
+    case Op::kBuffer:
+      return {0, 0, kBufferArg, Rule::kMemory};
+    case Op::kParam:
+      return {0, 0, kParamArg, Rule::kMemory};
+    case Op::kUnique:
+      return {0, 0, kInt, Rule::kAny};
+    case Op::kDevice:
+      return {0, 0, kString, Rule::kAny};
+    case Op::kSpecial:
+      return {1, 1, kString, Rule::kIndexLike};
+    case Op::kRange:
+      return {1, 1, kRangeArg, Rule::kIndexLike};
+    case Op::kSink:
+      return {0, kMany, kNone | kKernelInfo, Rule::kVoid};
+    case Op::kNoop:
+      return {1, 1, kNone, Rule::kSameAsFirst};
+    case Op::kAfter:
+      return {1, kMany, kNone, Rule::kSameAsFirst};
+    case Op::kGroup:
+      return {0, kMany, kNone, Rule::kVoid};
+    case Op::kCall:
+      return {1, kMany, kNone, Rule::kVoid};
+    case Op::kFunction:
+      return {1, kMany, kFunctionArg, Rule::kAny};
+    case Op::kTuple:
+      return {0, kMany, kNone, Rule::kAny};
+    case Op::kGetTuple:
+      return {1, 1, kInt, Rule::kAny};
+    case Op::kLinear:
+      return {0, kMany, kNone, Rule::kVoid};
+    case Op::kProgram:
+      return {1, 4, kNone, Rule::kVoid};
     case Op::kSource:
-    case Op::kBinary: return {0, 0, kString, Rule::kVoid};
-    case Op::kStack: return {1, kMany, kNone, Rule::kSpecial};
-    case Op::kLane: return {1, 1, kInt, Rule::kSpecial};
-    case Op::kIndex: return {2, 3, kNone, Rule::kSpecial};
-    case Op::kLoad: return {1, 2, kNone, Rule::kSpecial};
-    case Op::kStore: return {2, 2, kNone, Rule::kVoid};
-    case Op::kWmma: return {3, 3, kWmmaArg, Rule::kAny};
-    case Op::kBarrier: return {0, kMany, kNone, Rule::kVoid};
-    case Op::kIf: return {1, 1, kNone, Rule::kVoid};
-    case Op::kEndIf: return {1, 1, kNone, Rule::kVoid};
-    case Op::kEnd: return {1, kMany, kNone, Rule::kVoid};
-    case Op::kWait: return {0, kMany, kNone, Rule::kVoid};
+    case Op::kBinary:
+      return {0, 0, kString, Rule::kVoid};
+    case Op::kStack:
+      return {1, kMany, kNone, Rule::kSpecial};
+    case Op::kLane:
+      return {1, 1, kInt, Rule::kSpecial};
+    case Op::kIndex:
+      return {2, 3, kNone, Rule::kSpecial};
+    case Op::kLoad:
+      return {1, 2, kNone, Rule::kSpecial};
+    case Op::kStore:
+      return {2, 2, kNone, Rule::kVoid};
+    case Op::kWmma:
+      return {3, 3, kWmmaArg, Rule::kAny};
+    case Op::kBarrier:
+      return {0, kMany, kNone, Rule::kVoid};
+    case Op::kIf:
+      return {1, 1, kNone, Rule::kVoid};
+    case Op::kEndIf:
+      return {1, 1, kNone, Rule::kVoid};
+    case Op::kEnd:
+      return {1, kMany, kNone, Rule::kVoid};
+    case Op::kWait:
+      return {0, kMany, kNone, Rule::kVoid};
     case Op::kCast:
-    case Op::kBitcast: return {1, 1, kNone, Rule::kConvert};
+    case Op::kBitcast:
+      return {1, 1, kNone, Rule::kConvert};
     case Op::kExp2:
     case Op::kLog2:
     case Op::kSin:
     case Op::kSqrt:
-    case Op::kReciprocal: return {1, 1, kNone, Rule::kFloatOp};
-    case Op::kNeg: return {1, 1, kNone, Rule::kNumberOrBool};
-    case Op::kTrunc: return {1, 1, kNone, Rule::kNumber};
+    case Op::kReciprocal:
+      return {1, 1, kNone, Rule::kFloatOp};
+    case Op::kNeg:
+      return {1, 1, kNone, Rule::kNumberOrBool};
+    case Op::kTrunc:
+      return {1, 1, kNone, Rule::kNumber};
     case Op::kAdd:
     case Op::kMul:
-    case Op::kMax: return {2, 2, kNone, Rule::kNumberOrBool};
+    case Op::kMax:
+      return {2, 2, kNone, Rule::kNumberOrBool};
     case Op::kSub:
-    case Op::kPow: return {2, 2, kNone, Rule::kNumber};
+    case Op::kPow:
+      return {2, 2, kNone, Rule::kNumber};
     case Op::kShl:
     case Op::kShr:
     case Op::kCdiv:
     case Op::kCmod:
     case Op::kFloorDiv:
     case Op::kFloorMod:
-    case Op::kThreefry: return {2, 2, kNone, Rule::kInteger};
+    case Op::kThreefry:
+      return {2, 2, kNone, Rule::kInteger};
     case Op::kXor:
     case Op::kOr:
-    case Op::kAnd: return {2, 2, kNone, Rule::kBits};
-    case Op::kFdiv: return {2, 2, kNone, Rule::kFloatOp};
+    case Op::kAnd:
+      return {2, 2, kNone, Rule::kBits};
+    case Op::kFdiv:
+      return {2, 2, kNone, Rule::kFloatOp};
     case Op::kCmpLt:
     case Op::kCmpNe:
-    case Op::kCmpEq: return {2, 2, kNone, Rule::kCompare};
-    case Op::kWhere: return {3, 3, kNone, Rule::kSpecial};
-    case Op::kMulAcc: return {3, 3, kNone, Rule::kNumber};
-    case Op::kReduce: return {1, kMany, kReduceArg, Rule::kSpecial};
+    case Op::kCmpEq:
+      return {2, 2, kNone, Rule::kCompare};
+    case Op::kWhere:
+      return {3, 3, kNone, Rule::kSpecial};
+    case Op::kMulAcc:
+      return {3, 3, kNone, Rule::kNumber};
+    case Op::kReduce:
+      return {1, kMany, kReduceArg, Rule::kSpecial};
     case Op::kReshape:
     case Op::kExpand:
     case Op::kPad:
-    case Op::kShrink: return {1, kMany, kNone, Rule::kSameAsFirst};
+    case Op::kShrink:
+      return {1, kMany, kNone, Rule::kSameAsFirst};
     case Op::kPermute:
-    case Op::kFlip: return {1, 1, kInts, Rule::kSameAsFirst};
-    case Op::kShear: return {3, 3, kShearArg, Rule::kSameAsFirst};
+    case Op::kFlip:
+      return {1, 1, kInts, Rule::kSameAsFirst};
+    case Op::kShear:
+      return {3, 3, kShearArg, Rule::kSameAsFirst};
     case Op::kContiguous:
     case Op::kContiguousBackward:
-    case Op::kDetach: return {1, 1, kNone, Rule::kSameAsFirst};
-    case Op::kCopy: return {2, 2, kNone, Rule::kSameAsFirst};
-    case Op::kStage: return {1, kMany, kNone, Rule::kSameAsFirst};
-    case Op::kMSelect: return {1, 1, kInt, Rule::kSameAsFirst};
-    case Op::kMStack: return {1, kMany, kNone, Rule::kSameAsFirst};
-    case Op::kUnshard: return {1, 1, kInt, Rule::kSameAsFirst};
-    case Op::kAllReduce: return {1, 1, kReduceArg, Rule::kSameAsFirst};
+    case Op::kDetach:
+      return {1, 1, kNone, Rule::kSameAsFirst};
+    case Op::kCopy:
+      return {2, 2, kNone, Rule::kSameAsFirst};
+    case Op::kStage:
+      return {1, kMany, kNone, Rule::kSameAsFirst};
+    case Op::kMSelect:
+      return {1, 1, kInt, Rule::kSameAsFirst};
+    case Op::kMStack:
+      return {1, kMany, kNone, Rule::kSameAsFirst};
+    case Op::kUnshard:
+      return {1, 1, kInt, Rule::kSameAsFirst};
+    case Op::kAllReduce:
+      return {1, 1, kReduceArg, Rule::kSameAsFirst};
     case Op::kCustom:
     case Op::kCustomI:
     case Op::kCustomFunction:
-    case Op::kIns: return {0, kMany, kString, Rule::kAny};
+    case Op::kIns:
+      return {0, kMany, kString, Rule::kAny};
   }
   return {0, kMany, ~0u, Rule::kAny};
 }
@@ -162,9 +218,10 @@ class Checker {
     const Shape shape = ShapeOf(op_);
     const int n = static_cast<int>(src_.size());
     if (n < shape.min_src || n > shape.max_src) {
-      std::string want = shape.max_src == kMany  ? absl::StrCat("at least ", shape.min_src)
-                         : shape.min_src == shape.max_src ? absl::StrCat(shape.min_src)
-                                          : absl::StrCat(shape.min_src, " to ", shape.max_src);
+      std::string want = shape.max_src == kMany ? absl::StrCat("at least ", shape.min_src)
+                         : shape.min_src == shape.max_src
+                             ? absl::StrCat(shape.min_src)
+                             : absl::StrCat(shape.min_src, " to ", shape.max_src);
       return absl::StrCat("takes ", want, " sources, not ", n);
     }
     for (const UOp& s : src_) {
@@ -199,8 +256,10 @@ class Checker {
   std::string CheckRule(Rule rule) const {
     switch (rule) {
       case Rule::kAny:
-      case Rule::kSpecial: return "";
-      case Rule::kVoid: return IsDType(kVoid);
+      case Rule::kSpecial:
+        return "";
+      case Rule::kVoid:
+        return IsDType(kVoid);
       case Rule::kMemory:
         if (dtype_.lanes() != 1 || dtype_.IsVoid() || dtype_.IsWeak()) {
           return "is memory, which holds elements of a sized type with one lane";
@@ -209,7 +268,8 @@ class Checker {
       case Rule::kIndexLike:
         if (!dtype_.IsInt() || dtype_.lanes() != 1) return "must be an integer with one lane";
         return "";
-      case Rule::kSameAsFirst: return IsDType(type(0));
+      case Rule::kSameAsFirst:
+        return IsDType(type(0));
       case Rule::kConvert:
         if (dtype_.IsVoid() || type(0).IsVoid()) return "converts void";
         return "";
@@ -217,15 +277,16 @@ class Checker {
         if (type(0).IsVoid()) return "compares void";
         if (std::string p = AllSourcesAre(type(0)); !p.empty()) return p;
         return IsDType(kBool.Vec(type(0).lanes()));
-      default: break;
+      default:
+        break;
     }
     if (std::string p = AllSourcesAre(dtype_); !p.empty()) return p;
     const DType d = dtype_;
-    const bool ok = rule == Rule::kFloatOp       ? d.IsFloat()
-                    : rule == Rule::kNumber      ? IsNumeric(d)
+    const bool ok = rule == Rule::kFloatOp        ? d.IsFloat()
+                    : rule == Rule::kNumber       ? IsNumeric(d)
                     : rule == Rule::kNumberOrBool ? IsNumeric(d) || d.IsBool()
-                    : rule == Rule::kInteger     ? d.IsInt()
-                                                 : d.IsInt() || d.IsBool();
+                    : rule == Rule::kInteger      ? d.IsInt()
+                                                  : d.IsInt() || d.IsBool();
     return ok ? "" : "is not defined for its type";
   }
 
@@ -287,7 +348,8 @@ class Checker {
 
   std::string CheckOp() const {
     switch (op_) {
-      case Op::kConst: return CheckConst();
+      case Op::kConst:
+        return CheckConst();
       case Op::kVariable: {
         const VariableArg& v = *std::get<Boxed<VariableArg>>(arg_);
         if (v.name.empty()) return "has no name";
@@ -303,13 +365,15 @@ class Checker {
         return v < src_[0].vmin() || v > src_[0].vmax() ? "binds a value outside of the interval"
                                                         : "";
       }
-      case Op::kBuffer: return std::get<Boxed<BufferArg>>(arg_)->size < 0 ? "has a negative size" : "";
+      case Op::kBuffer:
+        return std::get<Boxed<BufferArg>>(arg_)->size < 0 ? "has a negative size" : "";
       case Op::kParam: {
         const ParamArg& p = std::get<ParamArg>(arg_);
         return p.slot < 0 || p.size < 0 ? "has a negative slot or size" : "";
       }
       case Op::kSpecial:
-      case Op::kRange: return type(0) != dtype_ ? "must have the type of its size" : "";
+      case Op::kRange:
+        return type(0) != dtype_ ? "must have the type of its size" : "";
       case Op::kStack:
         if (dtype_.IsVoid() || dtype_ != type(0).Scalar().Vec(static_cast<int>(src_.size())) ||
             src_.size() > 65535) {
@@ -353,14 +417,16 @@ class Checker {
         return type(0) != type(1) ? "stores a value of another type than the memory's" : "";
       case Op::kIf:
         return type(0) != kBool ? "must have a bool as its condition" : "";
-      case Op::kEndIf: return !src_[0].Is(Op::kIf) ? "must close an If" : "";
+      case Op::kEndIf:
+        return !src_[0].Is(Op::kIf) ? "must close an If" : "";
       case Op::kEnd:
         if (!type(0).IsVoid()) return "must have a body of type void";
         for (size_t i = 1; i < src_.size(); ++i) {
           if (!src_[i].Is(Op::kRange)) return "must close Ranges only";
         }
         return "";
-      case Op::kCast: return dtype_.lanes() != type(0).lanes() ? "changes the lanes" : "";
+      case Op::kCast:
+        return dtype_.lanes() != type(0).lanes() ? "changes the lanes" : "";
       case Op::kBitcast:
         if (dtype_.IsWeak() || type(0).IsWeak()) return "has no bits: the type is weak";
         return "";
@@ -383,9 +449,11 @@ class Checker {
         }
         return "";
       }
-      case Op::kAllReduce: return CheckReduceArg();
+      case Op::kAllReduce:
+        return CheckReduceArg();
       case Op::kReshape:
-      case Op::kExpand: return CheckDims(1);
+      case Op::kExpand:
+        return CheckDims(1);
       case Op::kPad:
       case Op::kShrink:
         return src_.size() % 2 == 0 ? "must have a begin and an end for each axis" : CheckDims(1);
@@ -412,7 +480,8 @@ class Checker {
         }
         return "";
       }
-      case Op::kCopy: return !src_[1].Is(Op::kDevice) ? "must name its target by a Device" : "";
+      case Op::kCopy:
+        return !src_[1].Is(Op::kDevice) ? "must name its target by a Device" : "";
       case Op::kStage:
         for (size_t i = 1; i < src_.size(); ++i) {
           if (!src_[i].dtype().IsInt()) return "has a range that is not an integer";
@@ -420,7 +489,8 @@ class Checker {
         return "";
       case Op::kGetTuple:
       case Op::kMSelect:
-      case Op::kUnshard: return std::get<int64_t>(arg_) < 0 ? "has a negative position" : "";
+      case Op::kUnshard:
+        return std::get<int64_t>(arg_) < 0 ? "has a negative position" : "";
       case Op::kWmma: {
         const WmmaArg& w = *std::get<Boxed<WmmaArg>>(arg_);
         if (type(0).scalar() != w.in.scalar() || type(1).scalar() != w.in.scalar() ||
@@ -429,7 +499,8 @@ class Checker {
         }
         return w.m <= 0 || w.n <= 0 || w.k <= 0 || w.threads <= 0 ? "has an empty size" : "";
       }
-      default: return "";
+      default:
+        return "";
     }
   }
 

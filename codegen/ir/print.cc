@@ -62,9 +62,8 @@ struct ArgPrinter {
     return absl::StrCat("reduce(", OpName(a->op), ", ", List(a->axes), ")");
   }
   std::string operator()(const Boxed<KernelInfo>& a) const {
-    std::string opts = absl::StrJoin(a->applied, ", ", [](std::string* out, const Opt& o) {
-      out->append(OptText(o));
-    });
+    std::string opts = absl::StrJoin(
+        a->applied, ", ", [](std::string* out, const Opt& o) { out->append(OptText(o)); });
     return absl::StrCat("kernel(", Quote(a->name), a->optimized ? ", optimized, [" : ", [", opts,
                         "])");
   }
@@ -100,7 +99,8 @@ std::vector<uint32_t> CountUses(absl::Span<const UOp> order, const Ids& ids) {
   return uses;
 }
 
-// --- Expressions ----------------------------------------------------------------------------------
+// --- Expressions
+// ----------------------------------------------------------------------------------
 
 enum Precedence { kCompare, kBitOr, kBitXor, kBitAnd, kShift, kSum, kProduct, kPrefix, kAtom };
 
@@ -110,10 +110,12 @@ struct Infix {
   Precedence precedence;
 };
 constexpr Infix kInfix[] = {
-    {Op::kCmpLt, " < ", kCompare}, {Op::kCmpNe, " != ", kCompare}, {Op::kCmpEq, " == ", kCompare},
-    {Op::kOr, " | ", kBitOr},      {Op::kXor, " ^ ", kBitXor},     {Op::kAnd, " & ", kBitAnd},
-    {Op::kShl, " << ", kShift},    {Op::kShr, " >> ", kShift},     {Op::kAdd, " + ", kSum},
-    {Op::kSub, " - ", kSum},       {Op::kMul, " * ", kProduct},    {Op::kFdiv, " / ", kProduct},
+    {Op::kCmpLt, " < ", kCompare},    {Op::kCmpNe, " != ", kCompare},
+    {Op::kCmpEq, " == ", kCompare},   {Op::kOr, " | ", kBitOr},
+    {Op::kXor, " ^ ", kBitXor},       {Op::kAnd, " & ", kBitAnd},
+    {Op::kShl, " << ", kShift},       {Op::kShr, " >> ", kShift},
+    {Op::kAdd, " + ", kSum},          {Op::kSub, " - ", kSum},
+    {Op::kMul, " * ", kProduct},      {Op::kFdiv, " / ", kProduct},
     {Op::kFloorMod, " % ", kProduct}, {Op::kFloorDiv, " // ", kProduct},
 };
 
@@ -219,26 +221,47 @@ class ExprPrinter {
       return;
     }
     switch (u.op()) {
-      case Op::kConst: return Text(ConstText(u));
-      case Op::kNeg: Text("-"); return Node(u.src(0), kAtom);
-      case Op::kCdiv: return Call("cdiv(", u.src());
-      case Op::kCmod: return Call("cmod(", u.src());
-      case Op::kMax: return Call("max(", u.src());
-      case Op::kPow: return Call("pow(", u.src());
-      case Op::kThreefry: return Call("threefry(", u.src());
-      case Op::kExp2: return Call("exp2(", u.src());
-      case Op::kLog2: return Call("log2(", u.src());
-      case Op::kSin: return Call("sin(", u.src());
-      case Op::kSqrt: return Call("sqrt(", u.src());
-      case Op::kReciprocal: return Call("reciprocal(", u.src());
-      case Op::kTrunc: return Call("trunc(", u.src());
-      case Op::kWhere: return Call("where(", u.src());
-      case Op::kMulAcc: return Call("mulacc(", u.src());
-      case Op::kCast: return Call(absl::StrCat(u.dtype().ToString(), "("), u.src());
-      case Op::kBitcast: return Call(absl::StrCat("bitcast<", u.dtype().ToString(), ">("), u.src());
-      case Op::kStack: return Call("[", u.src(), "]");
-      case Op::kLoad: return Call("load(", u.src());
-      default: break;
+      case Op::kConst:
+        return Text(ConstText(u));
+      case Op::kNeg:
+        Text("-");
+        return Node(u.src(0), kAtom);
+      case Op::kCdiv:
+        return Call("cdiv(", u.src());
+      case Op::kCmod:
+        return Call("cmod(", u.src());
+      case Op::kMax:
+        return Call("max(", u.src());
+      case Op::kPow:
+        return Call("pow(", u.src());
+      case Op::kThreefry:
+        return Call("threefry(", u.src());
+      case Op::kExp2:
+        return Call("exp2(", u.src());
+      case Op::kLog2:
+        return Call("log2(", u.src());
+      case Op::kSin:
+        return Call("sin(", u.src());
+      case Op::kSqrt:
+        return Call("sqrt(", u.src());
+      case Op::kReciprocal:
+        return Call("reciprocal(", u.src());
+      case Op::kTrunc:
+        return Call("trunc(", u.src());
+      case Op::kWhere:
+        return Call("where(", u.src());
+      case Op::kMulAcc:
+        return Call("mulacc(", u.src());
+      case Op::kCast:
+        return Call(absl::StrCat(u.dtype().ToString(), "("), u.src());
+      case Op::kBitcast:
+        return Call(absl::StrCat("bitcast<", u.dtype().ToString(), ">("), u.src());
+      case Op::kStack:
+        return Call("[", u.src(), "]");
+      case Op::kLoad:
+        return Call("load(", u.src());
+      default:
+        break;
     }
     if (const auto* a = std::get_if<Boxed<VariableArg>>(&u.arg())) return Text((*a)->name);
     if (const auto* a = std::get_if<RangeArg>(&u.arg())) return Text(absl::StrCat("r", a->id));
@@ -277,7 +300,9 @@ class ExprPrinter {
     }
     std::string arg = PrintArg(u.arg());
     Call(absl::StrCat(OpName(u.op()), "("), u.src(),
-         arg.empty() ? ")" : u.src_count() == 0 ? arg + ")" : absl::StrCat("; ", arg, ")"));
+         arg.empty()          ? ")"
+         : u.src_count() == 0 ? arg + ")"
+                              : absl::StrCat("; ", arg, ")"));
   }
 
   absl::flat_hash_map<const void*, std::string> names_;
@@ -330,8 +355,8 @@ std::string PrintList(absl::Span<const UOp> nodes) {
     absl::StrAppend(&out, "%", i, " = ", OpName(u.op()), " ", u.dtype().ToString());
     for (const UOp& s : u.src()) {
       auto it = ids.find(s.id());
-      TG_CHECK(it != ids.end()) << "a source of node " << i << " is not listed before it: "
-                                << DescribeNode(u);
+      TG_CHECK(it != ids.end()) << "a source of node " << i
+                                << " is not listed before it: " << DescribeNode(u);
       absl::StrAppend(&out, " %", it->second);
     }
     if (u.arg().index() != 0) absl::StrAppend(&out, " ", PrintArg(u.arg()));

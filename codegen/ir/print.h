@@ -38,7 +38,8 @@ namespace tg::ir {
 
 // The text form of a graph. A null handle prints as nothing.
 std::string Print(const UOp& root);
-// The text form of a list in its own order: each node's sources must be listed before it (TG_CHECK).
+// The text form of a list in its own order: each node's sources must be listed before it
+// (TG_CHECK).
 std::string PrintList(absl::Span<const UOp> nodes);
 
 // The argument in the syntax above; empty without one.
