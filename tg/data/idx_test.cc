@@ -118,7 +118,7 @@ TEST(Idx, RejectsPlainAndCompressed) {
 
 TEST(Idx, ReadsGzip) {
   Bytes plain = {0, 0, 0x0B, 2, 0, 0, 1, 0, 0, 0, 2, 0};
-  for (int i = 0; i < 2 * 256 * 512; ++i) plain.push_back(static_cast<uint8_t>(i * i >> 7));
+  for (uint32_t i = 0; i < 2 * 256 * 512; ++i) plain.push_back(static_cast<uint8_t>(i * i >> 7));
   auto expected = Parse(plain);
   auto array = Parse(Gzip(plain));
   ASSERT_TRUE(expected.ok()) << expected.status();

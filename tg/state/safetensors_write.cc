@@ -51,8 +51,10 @@ absl::StatusOr<Plan> MakePlan(absl::Span<const SafetensorsTensor> tensors,
 
   plan.order.resize(tensors.size());
   std::iota(plan.order.begin(), plan.order.end(), 0);
-  std::stable_sort(plan.order.begin(), plan.order.end(), [&](size_t a, size_t b) {
-    return tensors[a].dtype.bytes() > tensors[b].dtype.bytes();
+  std::sort(plan.order.begin(), plan.order.end(), [&](size_t a, size_t b) {
+    const int bytes_a = tensors[a].dtype.bytes();
+    const int bytes_b = tensors[b].dtype.bytes();
+    return bytes_a != bytes_b ? bytes_a > bytes_b : a < b;
   });
   std::vector<uint64_t> offsets(tensors.size());
   uint64_t end = 0;
