@@ -1,19 +1,17 @@
-// The safetensors file format: reading with full validation, writing in a stream. Independent of
-// tensors.
+// The safetensors file format: reading with full validation, and writing. Independent of tensors.
 //
 // Layout (https://huggingface.co/docs/safetensors, "Format"):
-//   u64 little-endian N     length of the header, at most 100 MB
-//   N bytes                 UTF-8 JSON, begins with '{', may end in spaces:
-//                             {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
-//                             ...,
-//                              "__metadata__": {"key": "value", ...}}
-//   the data                offsets count from here; the tensors cover it exactly: no holes, no
-//   overlaps
+//   u64 little-endian N   length of the header, at most 100 MB
+//   N bytes               UTF-8 JSON, begins with '{', may end in spaces:
+//     {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
+//      "__metadata__": {"key": "value", ...}}
+//   the data              offsets count from here; the tensors cover it exactly, without holes or
+//                         overlaps
 //
 // Files are foreign bytes. A file is accepted only when all of this holds, so that a reader of the
 // entries needs no checks of its own; errors (InvalidArgument) name the file, the tensor and the
-// field. Memory taken while parsing is bounded by 30 times the header's size (a header of nothing
-// but one-letter metadata keys needs that much).
+// field. Memory taken while parsing stays below 40 times the header's size (a header of nothing but
+// empty metadata needs 32).
 //
 // Fields of a tensor that this version does not know are ignored, as the format's own reader does.
 //
