@@ -68,6 +68,10 @@ Shape ShapeOf(Op op) {
       return {0, 0, kInt | kFloat | kInvalid, Rule::kSpecial};
     case Op::kVariable:
       return {0, 0, kVariableArg, Rule::kIndexLike};
+    case Op::kIota:
+      return {1, 1, kNone, Rule::kIndexLike};
+    case Op::kIota:
+      return {1, 1, kNone, Rule::kAny};
     case Op::kBind:
       return {2, 2, kNone, Rule::kSameAsFirst};
     case Op::kBuffer:
@@ -451,6 +455,8 @@ class Checker {
       }
       case Op::kAllReduce:
         return CheckReduceArg();
+      case Op::kIota:
+        return CheckDims(0);
       case Op::kReshape:
       case Op::kExpand:
         return CheckDims(1);

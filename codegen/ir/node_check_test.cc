@@ -133,6 +133,7 @@ TEST(NodeCheckTest, EachRuleHasANegative) {
       {"rising order", Op::kReduce, kFloat32, {kF}, Box(ReduceArg{Op::kAdd, {1, 1}})},
       {"must run over Ranges", Op::kReduce, kFloat32, {kF, kI}, Box(ReduceArg{Op::kAdd, {}})},
       {"type of what it reduces", Op::kReduce, kInt32, {kF}, Box(ReduceArg{Op::kAdd, {}})},
+      {"dimension that is not an integer", Op::kIota, kInt32, {kF}, {}},
       {"not an integer", Op::kReshape, kFloat32, {kF, kF}, {}},
       {"begin and an end", Op::kPad, kFloat32, {kF, kI}, {}},
       {"two different axes", Op::kShear, kFloat32, {kF, kI, kI}, ShearArg{1, 1, 1}},
