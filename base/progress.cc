@@ -33,7 +33,7 @@ std::string FormatRate(double rate) {
   if (rate >= 1e9) return absl::StrFormat("%.2fG", rate / 1e9);
   if (rate >= 1e6) return absl::StrFormat("%.2fM", rate / 1e6);
   if (rate >= 1e4) return absl::StrFormat("%.1fk", rate / 1e3);
-  return absl::StrFormat(rate >= 100 ? "%.0f" : rate >= 10 ? "%.1f" : "%.2f", rate);
+  return absl::StrFormat("%.*f", rate >= 100 ? 0 : rate >= 10 ? 1 : 2, rate);
 }
 
 // The first `width` columns of a text; code points stay whole.
