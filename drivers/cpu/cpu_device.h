@@ -25,8 +25,8 @@ namespace tg::drivers {
 struct CpuOptions {
   // Canonical name: "CPU", "CPU:1".
   std::string name = "CPU";
-  // Threads that a program may use; 0: as many as the process may run on.
-  int threads = 0;
+  // What Capabilities::max_threads says. Programs run on base::ThreadPool::Default() in any case.
+  int threads = 1;
   // Keep freed memory for the next allocation.
   bool pool = true;
   // False: memory only, LoadProgram is Unimplemented.

@@ -4,7 +4,7 @@
 // most kernels need for the page's contents. So freed blocks are kept and used again, and memory
 // comes from the system in multiples of 2 MiB, aligned to 2 MiB, with MADV_HUGEPAGE.
 //
-// * Sizes are rounded up to a class, four classes to each doubling, so at most a quarter is lost.
+// * Sizes are rounded up to a class, four classes to each doubling, and to 2 MiB above 1 MiB.
 // * Blocks up to 1 MiB are cut from chunks of 2 MiB and aligned to 64 bytes (4 KiB and more: to
 //   4 KiB). Larger blocks are mappings of their own, aligned to 2 MiB.
 // * What the pool keeps is bounded; beyond that the block that was freed first goes first. When the
@@ -16,11 +16,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -33,14 +33,14 @@ struct HostAllocatorOptions {
   std::string device_name = "CPU";  // For messages.
   bool pool = true;
   int64_t memory_limit = 0;  // Bytes in use and pooled; 0: none.
-  int64_t pool_limit = 0;    // Bytes pooled; 0: a quarter of the machine's memory, at least 1 GiB.
+  int64_t pool_limit = 0;    // Bytes pooled; 0: a quarter of the memory that the process may use.
 };
 
 struct HostAllocatorStats {
-  int64_t in_use = 0;    // Bytes in allocated blocks, rounded to their classes.
-  int64_t pooled = 0;    // Bytes in freed blocks that are kept.
-  int64_t mapped = 0;    // Bytes of address space held from the system.
-  int64_t maps = 0;      // Times that the system was asked for memory.
+  int64_t in_use = 0;  // Bytes in allocated blocks, rounded to their classes.
+  int64_t pooled = 0;  // Bytes in freed blocks that are kept.
+  int64_t mapped = 0;  // Bytes of address space held from the system.
+  int64_t maps = 0;    // Times that the system was asked for memory.
 };
 
 class HostAllocator : public Allocator {
@@ -89,9 +89,9 @@ class HostAllocator : public Allocator {
   const int64_t pool_limit_;
   mutable absl::Mutex mutex_;
   PoolList pool_ ABSL_GUARDED_BY(mutex_);
-  // By class, the blocks of `pool_`; the one freed last at the back, which is used first since its
+  // By class, the blocks of `pool_` in the same order. The one freed last is used first, since its
   // bytes are the likeliest to be in a cache.
-  std::map<int64_t, std::vector<PoolList::iterator>> pool_by_class_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, std::deque<PoolList::iterator>> pool_by_class_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<uintptr_t, Chunk> chunks_ ABSL_GUARDED_BY(mutex_);
   // The chunk that small blocks are cut from; 0: none.
   uintptr_t current_chunk_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -6,7 +6,8 @@
 // An allocation is the file's first `size` bytes; take parts of it with Buffer::View. Allocating
 // neither creates nor changes a file. Reads beyond the file's end are errors. The first write
 // creates the file, and extends it to the allocation's size. A file that may not be written is
-// opened for reading, and then a write is an error. All errors name the path.
+// opened for reading, and then a write is an error. All errors name the path. AllocOptions have no
+// meaning here.
 //
 // The host pointer is a shared mapping of the file, present when the file is as long as the
 // allocation; writes through it reach a file that may be written and stay private to the process

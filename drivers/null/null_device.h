@@ -13,14 +13,13 @@ namespace tg::drivers {
 
 struct NullOptions {
   std::string name = "NULL";
-  // What Device::arch() says; empty: the engine's choice.
-  std::string arch;
-  // Let CopyOut succeed; it then leaves the host's bytes as they were, as there is nothing to copy.
-  // Otherwise CopyOut is FailedPrecondition, so that no test takes garbage for a result.
+  // CopyOut gives zeros. Otherwise it is FailedPrecondition, so that nobody takes them for a
+  // result.
   bool allow_copyout = false;
 };
 
-// Programs may be any bytes; Run checks nothing and reports 1 ms.
+// Programs may be any bytes; Run checks nothing and reports 1 ms. arch() is empty: what to compile
+// for is the caller's choice, and does not change the device.
 std::shared_ptr<Device> MakeNullDevice(const NullOptions& options);
 
 }  // namespace tg::drivers

@@ -43,8 +43,9 @@ class Allocator {
   // `memory` came from this allocator's Alloc and is not used again.
   virtual void Free(const Memory& memory) = 0;
 
-  // Host to device and back. The range lies within `memory` (the caller has checked it). Returns
-  // when the host's bytes may be reused, or have arrived.
+  // Host to device and back, after the programs that were started before. The range lies within
+  // `memory` (the caller has checked it). Returns when the host's bytes may be reused, or have
+  // arrived.
   virtual absl::Status CopyIn(const Memory& memory, int64_t offset,
                               absl::Span<const std::byte> from) = 0;
   virtual absl::Status CopyOut(absl::Span<std::byte> to, const Memory& memory, int64_t offset) = 0;
@@ -63,7 +64,7 @@ class Allocator {
 
   // Where the host reads and writes the first byte of `memory`; null when it cannot. Valid until
   // Free.
-  virtual std::byte* HostPointer(const Memory& memory) { return nullptr; }
+  virtual std::byte* HostPointer(const Memory& memory);
 
   // Gives back pooled memory. Never fails; does nothing where nothing is pooled.
   virtual void DropPool() {}

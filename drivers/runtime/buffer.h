@@ -1,9 +1,9 @@
 // A range of bytes on a device, owned through shared_ptr, allocated when first needed.
 //
 //   auto a = Buffer::Create(device, 1 << 20);                 // Takes no memory yet.
-//   auto b = Buffer::View(a, /*size=*/4096, /*offset=*/8192); // Shares a's memory, keeps it alive.
-//   RETURN_IF_ERROR(a->Allocate());
-//   program->Run({a->device_pointer(), b->device_pointer()}, {});
+//   auto b = Buffer::View(a, /*size=*/4096, /*offset=*/8192); // StatusOr. Keeps a's memory alive.
+//   absl::Status status = a->Allocate();
+//   status = program->Run({a->device_pointer(), (*b)->device_pointer()}, {});
 //
 // Views have one level: the view of a view refers to the root buffer. Sizes and offsets are 64-bit
 // byte counts; size 0 is a valid buffer that takes no memory and whose pointers are null.

@@ -37,8 +37,8 @@ class Program {
 struct Capabilities {
   bool host_visible = false;  // Every buffer has a host pointer.
   bool runs_programs = false;
-  int max_threads = 1;               // Useful values of LoadProgram's thread_count.
-  int64_t max_buffer_size = 0;       // Bytes of one buffer; 0: no limit but memory.
+  int max_threads = 1;          // Useful values of LoadProgram's thread_count.
+  int64_t max_buffer_size = 0;  // Bytes of one buffer; 0: no limit but memory.
 };
 
 class Device {

@@ -25,7 +25,7 @@ struct DeviceKind {
   std::string description;  // One line for `tg devices` and error messages.
   // Interfaces that a target may name before `+`; empty: none may be named.
   std::vector<std::string> interfaces;
-  // Makes the device. Called once for each Target::DeviceName(), with the registry locked.
+  // Makes the device, when no device of that Target::DeviceName() is open. The registry is locked.
   std::function<absl::StatusOr<std::shared_ptr<Device>>(const Target&)> open;
 };
 
@@ -38,8 +38,9 @@ class DeviceRegistry {
   // A name may be added once.
   void Add(DeviceKind kind);
 
-  // The device that `text` names (target.h); the same instance each time, whatever renderer and
-  // architecture `text` asks for. Errors: InvalidArgument for text that does not parse; NotFound
+  // The device that `text` names (target.h); the same instance as long as it is open, whatever
+  // renderer and architecture `text` asks for. Devices stay open, those named by a path as long
+  // as somebody holds them. Errors: InvalidArgument for text that does not parse; NotFound
   // for a device or interface that does not exist, listing those that do; what the driver says
   // when it cannot be opened, with the device's name before it.
   absl::StatusOr<std::shared_ptr<Device>> Open(absl::string_view text);
@@ -47,13 +48,15 @@ class DeviceRegistry {
 
   // In the order in which they were added.
   std::vector<DeviceKind> Kinds() const;
-  // Those open now, by name.
+  // Those open now, by name; those named by paths last.
   std::vector<std::shared_ptr<Device>> OpenDevices() const;
 
  private:
   mutable absl::Mutex mutex_;
   std::vector<DeviceKind> kinds_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<Device>> open_ ABSL_GUARDED_BY(mutex_);
+  // Paths are many: a device that is named by one goes when nobody uses it.
+  std::map<std::string, std::weak_ptr<Device>> open_paths_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tg::drivers

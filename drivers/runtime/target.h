@@ -4,8 +4,9 @@
 //   [INTERFACE[:INDICES]+]DEVICE[:INDEX][:RENDERER[:ARCH]]        and        DISK:PATH
 //
 // Letters of the interface, device and renderer are upper-cased; the architecture and the path are
-// kept as they are. INDEX is a decimal number and says which of several equal devices; 0 is the
-// same as none. Everything after `DISK:` and `TINYFS:` is a path, whatever it holds.
+// kept as they are; a renderer's name begins with a letter. INDEX is a decimal number and says
+// which of several equal devices; 0 is the same as none. Everything after `DISK:` is a path,
+// whatever it holds.
 //
 // This file only splits the text. Which devices exist is the registry's business (registry.h),
 // which renderers a device can be compiled for is the engine's.
@@ -26,7 +27,7 @@ struct Target {
   int index = 0;          // Of the devices that are visible.
   std::string renderer;   // "LLVM"; empty: the device's usual one.
   std::string arch;       // "gfx1100"; empty: found out from the device.
-  std::string path;       // Only for devices named by a path.
+  std::string path;       // Of DISK only.
 
   // Names one device: "CPU", "CPU:1", "PCI:0,2+AMD:1", "DISK:/tmp/x". Says nothing of renderer and
   // architecture, so that `CPU:LLVM` and `CPU:CLANG` are one device with one memory.
