@@ -70,8 +70,6 @@ Shape ShapeOf(Op op) {
       return {0, 0, kVariableArg, Rule::kIndexLike};
     case Op::kIota:
       return {1, 1, kNone, Rule::kIndexLike};
-    case Op::kIota:
-      return {1, 1, kNone, Rule::kAny};
     case Op::kBind:
       return {2, 2, kNone, Rule::kSameAsFirst};
     case Op::kBuffer:
