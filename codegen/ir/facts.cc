@@ -151,6 +151,7 @@ Bounds ComputeBounds(Op op, DType dtype, absl::Span<const UOp> src, const Arg& a
     }
     case Op::kBind:
       return b(1);
+    case Op::kIota:
     case Op::kRange:
     case Op::kSpecial:
       return {0, std::max<int64_t>(b(0).max - 1, 0)};

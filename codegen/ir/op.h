@@ -24,6 +24,7 @@ namespace tg::ir {
   /* -- Leaves ------------------------------------------------------------------------------- */ \
   X(Const, "tkp")   /* a: ConstValue. In the tensor stage a scalar of shape ().                */ \
   X(Variable, "tkp") /* a: VariableArg {name, min, max}: a value known at run time, d index.    */ \
+  X(Iota, "t")      /* s0 size: the vector 0, 1, .. of that shape; d an integer.                 */ \
   X(Bind, "t")      /* s0 kVariable, s1 kConst: the variable with its value for this run.       */ \
   X(Buffer, "tkp")  /* a: BufferArg: memory made here. Global (tensor), or Local/Reg (program). */ \
   X(Param, "tkp")   /* a: ParamArg {slot, size, ...}: memory handed to the kernel. Shape (size). */ \

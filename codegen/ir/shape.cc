@@ -180,6 +180,8 @@ Shape Compute(const UOp& x) {
       return {Sint(x.arg_as<BufferArg>().size)};
     case Op::kParam:
       return {Sint(x.arg_as<ParamArg>().size)};
+    case Op::kIota:
+      return {Sint(x.src(0))};
     case Op::kReshape:
     case Op::kExpand: {
       Shape shape;
@@ -423,6 +425,8 @@ UOp Reduce(const UOp& x, Op op, absl::Span<const int64_t> axes) {
   std::sort(arg.axes.begin(), arg.axes.end());
   return UOp::Make(Op::kReduce, x.dtype(), {x}, Boxed<ReduceArg>(std::move(arg)));
 }
+
+UOp Iota(const Sint& size, DType dtype) { return UOp::Make(Op::kIota, dtype, {size.uop()}); }
 
 UOp Contiguous(const UOp& x) {
   if (x.Is(Op::kContiguous)) return x;

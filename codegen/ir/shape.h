@@ -105,6 +105,8 @@ UOp Shear(const UOp& x, int axis, int by, int64_t coef, const Sint& offset, cons
 // axis gives the identity element (for kMax the least value of the dtype, -infinity for floats).
 UOp Reduce(const UOp& x, Op op, absl::Span<const int64_t> axes);
 
+// The vector 0, 1, .. size-1 of an integer dtype.
+UOp Iota(const Sint& size, DType dtype);
 UOp Contiguous(const UOp& x);
 UOp Detach(const UOp& x);
 UOp CopyTo(const UOp& x, const std::string& device);
