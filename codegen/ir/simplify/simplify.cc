@@ -1,19 +1,42 @@
+#include "codegen/ir/rewrite.h"
+#include "codegen/ir/simplify/given.h"
+#include "codegen/ir/simplify/rules.h"
 #include "codegen/ir/simplify/simplify.h"
 
-#include "codegen/ir/rewrite.h"
-#include "codegen/ir/simplify/rules.h"
-
 namespace tg::ir {
+namespace {
+
+using namespace tg::ir::pattern;  // NOLINT: rules are written with its names
+
+// WHERE(v, x, Invalid): fewer clauses in v, x by what v says of its terms.
+UOp SimplifyGuarded(const UOp& u, void*) {
+  const UOp &v = u.src(0), &x = u.src(1);
+  if (!u.src(2).IsInvalid() || v.IsConst()) return UOp();
+  const UOp valid = ReduceClauses(v, Simplify);
+  const UOp value = valid.IsConst() ? x : GivenCondition(x, valid, Simplify);
+  return valid == v && value == x ? UOp() : Where(valid, value, u.src(2));
+}
+
+}  // namespace
+
+const RuleSet& ValidRules() {
+  static const RuleSet& rules = *new RuleSet{
+      On({Op::kWhere}, SimplifyGuarded, "simplify_guarded"),
+  };
+  return rules;
+}
 
 const RuleSet& SymbolicRules() {
-  static const RuleSet& rules = *new RuleSet(FoldRules() + IdentityRules() + DivModRules() + SumRules());
+  static const RuleSet& rules =
+      *new RuleSet(FoldRules() + IdentityRules() + CastRules() + LogicRules() + CompareRules() +
+                   WhereRules() + DivModRules() + SumRules() + ValidRules());
   return rules;
 }
 
 UOp Simplify(const UOp& root) { return GraphRewrite(root, SymbolicRules()); }
 
 UOp SimplifyIndex(const UOp& index) {
-  const UOp r = Simplify(index);
+  UOp r = Simplify(index);
   if ((r.Is(Op::kRange) || r.Is(Op::kVariable)) && r.vmin() == r.vmax()) {
     return Const(r.dtype(), r.vmin());
   }
@@ -21,8 +44,7 @@ UOp SimplifyIndex(const UOp& index) {
 }
 
 UOp SimplifyGiven(const UOp& x, const UOp& valid) {
-  (void)valid;
-  return Simplify(x);
+  return GivenCondition(Simplify(x), ReduceClauses(Simplify(valid), Simplify), Simplify);
 }
 
 bool ProvablyTrue(const UOp& cond) { return Simplify(cond).vmin() == 1; }
