@@ -17,7 +17,7 @@ struct Fp8Layout {
   int bias;
   uint32_t max_code;  // of the largest finite value, without sign
   uint32_t nan_code;  // with the sign bit where that is part of it
-  bool has_infinity;  // codes between max_code and NaN
+  bool has_infinity;  // its code follows max_code
   bool has_negative_zero;
 
   // The float32 with these exponent and mantissa fields has the layout's value times this power of

@@ -66,7 +66,9 @@ Value* Float32ToFp8(Builder& b, Value* v, const Fp8Layout& f) {
   Value* bits = b.CreateBitCast(v, Like(v, b.getInt32Ty()));
   Value* sign = b.CreateAnd(b.CreateLShr(bits, Int(bits, 24)), Int(bits, 0x80));
   Value* magnitude = b.CreateAnd(bits, Int(bits, 0x7FFFFFFF));
-  Value* nan = b.CreateICmpUGT(magnitude, Int(bits, 0x7F800000));
+  // Finite values saturate. An infinity is itself, or NaN where there is none.
+  Value* nan = f.has_infinity ? b.CreateICmpUGT(magnitude, Int(bits, 0x7F800000))
+                              : b.CreateICmpUGE(magnitude, Int(bits, 0x7F800000));
   Value* a = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, magnitude,
                                      Int(bits, f.max_float_bits()));
   // Normal results: round the mantissa in place (a carry goes into the exponent) and rebias.
@@ -80,6 +82,10 @@ Value* Float32ToFp8(Builder& b, Value* v, const Fp8Layout& f) {
   Value* subnormal = b.CreateSub(b.CreateBitCast(sum, bits->getType()), magic);
   Value* code = b.CreateSelect(b.CreateICmpULT(a, Int(bits, f.min_normal_float_bits())), subnormal,
                                normal);
+  if (f.has_infinity) {
+    code = b.CreateSelect(b.CreateICmpEQ(magnitude, Int(bits, 0x7F800000)),
+                          Int(bits, f.max_code + 1), code);
+  }
   Value* coded = b.CreateOr(code, sign);
   if (f.has_negative_zero) {
     coded = b.CreateSelect(nan, b.CreateOr(sign, Int(bits, f.nan_code)), coded);

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/render/llvm/arith.h"
 #include "codegen/render/llvm/convert.h"
+#include "codegen/render/registers.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/MDBuilder.h"
 
@@ -24,20 +24,17 @@ using llvm::BasicBlock;
 using llvm::Type;
 using llvm::Value;
 
-// A piece [begin, end) of a register buffer with an alloca of its own. `exact`: every access takes
-// all of it.
-struct RegisterPiece {
-  int64_t begin;
-  int64_t end;
-  bool exact;
-  llvm::AllocaInst* storage = nullptr;
+// A piece of a register buffer and the alloca that it is.
+struct RegisterStorage {
+  RegisterPiece piece;
+  llvm::AllocaInst* storage;
 };
 
 struct Memory {
-  DType dtype;             // of an element
-  int slot = -1;           // of a parameter
-  Value* base = nullptr;   // parameters and local buffers
-  std::vector<RegisterPiece> pieces;  // register buffers, sorted
+  DType dtype;                             // of an element
+  int slot = -1;                           // of a parameter
+  Value* base = nullptr;                   // parameters and local buffers
+  std::vector<RegisterStorage> registers;  // register buffers
 };
 
 // A loop or kIf that is open.
@@ -48,14 +45,6 @@ struct Scope {
   BasicBlock* body = nullptr;
   BasicBlock* exit = nullptr;
 };
-
-// The memory that a kIndex addresses. Lowering orders accesses to one place with kAfter, which has
-// done its work once there is a list.
-const UOp& MemoryOf(const UOp& index) {
-  const UOp* memory = &index.src(0);
-  while (memory->Is(Op::kAfter)) memory = &memory->src(0);
-  return *memory;
-}
 
 class Emitter {
  public:
@@ -227,40 +216,16 @@ absl::Status Emitter::DeclareMemory() {
 }
 
 absl::Status Emitter::DeclareRegisters(const UOp& buffer) {
-  const int64_t size = buffer.arg_as<ir::BufferArg>().size;
+  auto pieces = FindRegisterPieces(program_, buffer);
+  if (!pieces.ok()) return pieces.status();
   Memory& m = memory_[buffer.id()];
   m.dtype = buffer.dtype().Scalar();
-  for (const UOp& u : program_.ops) {
-    if (!u.Is(Op::kLoad) && !u.Is(Op::kStore)) continue;
-    const UOp& index = u.src(0);
-    if (!index.Is(Op::kIndex) || !(MemoryOf(index) == buffer)) continue;
-    const UOp& element = index.src(1);
-    const int lanes = u.Is(Op::kLoad) ? u.dtype().lanes() : u.src(1).dtype().lanes();
-    if (!element.IsConst() || element.dtype().lanes() != 1 || element.const_int() < 0 ||
-        element.const_int() + lanes > size) {
-      return Broken(u, "a register index must be a constant inside its buffer");
-    }
-    m.pieces.push_back({element.const_int(), element.const_int() + lanes, true});
-  }
-  std::sort(m.pieces.begin(), m.pieces.end(), [](const RegisterPiece& a, const RegisterPiece& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
-  std::vector<RegisterPiece> merged;
-  for (const RegisterPiece& p : m.pieces) {
-    if (merged.empty() || merged.back().end <= p.begin) {
-      merged.push_back(p);
-    } else if (merged.back().begin != p.begin || merged.back().end != p.end) {
-      merged.back().end = std::max(merged.back().end, p.end);
-      merged.back().exact = false;
-    }
-  }
-  for (RegisterPiece& p : merged) {
+  for (const RegisterPiece& p : *pieces) {
     const int64_t length = p.end - p.begin;
     Type* type = p.exact ? MemoryType(context_, m.dtype.Vec(static_cast<int>(length)))
                          : llvm::ArrayType::get(MemoryType(context_, m.dtype), length);
-    p.storage = EntryAlloca(type, "acc", 0);
+    m.registers.push_back({p, EntryAlloca(type, "acc", 0)});
   }
-  m.pieces = std::move(merged);
   return absl::OkStatus();
 }
 
@@ -284,10 +249,10 @@ Value* Emitter::Wide(const UOp& u) {
 Value* Emitter::Address(const Memory& memory, const UOp& index) {
   if (memory.base == nullptr) {
     const int64_t element = index.const_int();
-    for (const RegisterPiece& p : memory.pieces) {
-      if (element < p.begin || element >= p.end) continue;
-      return b_.CreateConstInBoundsGEP1_64(MemoryType(context_, memory.dtype), p.storage,
-                                           element - p.begin);
+    for (const RegisterStorage& r : memory.registers) {
+      if (element < r.piece.begin || element >= r.piece.end) continue;
+      return b_.CreateConstInBoundsGEP1_64(MemoryType(context_, memory.dtype), r.storage,
+                                           element - r.piece.begin);
     }
   }
   return b_.CreateInBoundsGEP(MemoryType(context_, memory.dtype), memory.base, Wide(index));
