@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <mutex>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -85,7 +86,7 @@ HostAllocator::HostAllocator(const HostAllocatorOptions& options)
     : options_(options), pool_limit_(PoolLimit(options)) {}
 
 HostAllocator::~HostAllocator() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   TG_CHECK_EQ(stats_.in_use, 0) << "buffers outlive their device " << options_.device_name;
   TrimPool(0);
   if (current_chunk_ != 0) {
@@ -189,7 +190,7 @@ absl::StatusOr<Memory> HostAllocator::Alloc(int64_t size, const AllocOptions& op
   void* pointer = nullptr;
   bool is_zero = false;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (size <= kLargestSize) {
       const int64_t class_size = ClassSize(size);
       pointer = TakePooled(class_size);
@@ -221,7 +222,7 @@ absl::StatusOr<Memory> HostAllocator::Alloc(int64_t size, const AllocOptions& op
 
 void HostAllocator::Free(const Memory& memory) {
   const int64_t class_size = ClassSize(memory.size);
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   stats_.in_use -= class_size;
   Poison(memory.pointer, class_size);
   if (memory.options.no_pool) return Release(memory.pointer, class_size);
@@ -252,12 +253,12 @@ absl::Status HostAllocator::CopyWithin(const Memory& to, int64_t to_offset, cons
 std::byte* HostAllocator::HostPointer(const Memory& memory) { return Address(memory, 0); }
 
 void HostAllocator::DropPool() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   TrimPool(0);
 }
 
 HostAllocatorStats HostAllocator::stats() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   return stats_;
 }
 

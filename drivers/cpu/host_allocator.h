@@ -19,12 +19,11 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "drivers/runtime/allocator.h"
 
 namespace tg::drivers {
@@ -76,26 +75,30 @@ class HostAllocator : public Allocator {
     int64_t live = 0;  // Blocks cut off, less those given back for good.
   };
 
+  // The functions here are called with mutex_ held.
+
   // Null when the system has none, or memory_limit forbids it.
-  void* NewBlock(int64_t class_size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void* Map(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Unmap(void* pointer, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void* TakePooled(int64_t class_size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Release(void* pointer, int64_t class_size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void* NewBlock(int64_t class_size);
+  void* Map(int64_t bytes);
+  void Unmap(void* pointer, int64_t bytes);
+  void* TakePooled(int64_t class_size);
+  void Release(void* pointer, int64_t class_size);
   // Gives back the oldest pooled blocks until no more than `limit` bytes are pooled.
-  void TrimPool(int64_t limit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TrimPool(int64_t limit);
 
   const HostAllocatorOptions options_;
   const int64_t pool_limit_;
-  mutable absl::Mutex mutex_;
-  PoolList pool_ ABSL_GUARDED_BY(mutex_);
+  // Guards what follows. Not absl::Mutex, which ThreadSanitizer does not understand unless Abseil
+  // itself is built for it.
+  mutable std::mutex mutex_;
+  PoolList pool_;
   // By class, the blocks of `pool_` in the same order. The one freed last is used first, since its
   // bytes are the likeliest to be in a cache.
-  std::map<int64_t, std::deque<PoolList::iterator>> pool_by_class_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<uintptr_t, Chunk> chunks_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, std::deque<PoolList::iterator>> pool_by_class_;
+  absl::flat_hash_map<uintptr_t, Chunk> chunks_;
   // The chunk that small blocks are cut from; 0: none.
-  uintptr_t current_chunk_ ABSL_GUARDED_BY(mutex_) = 0;
-  HostAllocatorStats stats_ ABSL_GUARDED_BY(mutex_);
+  uintptr_t current_chunk_ = 0;
+  HostAllocatorStats stats_;
 };
 
 }  // namespace tg::drivers

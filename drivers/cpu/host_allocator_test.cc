@@ -11,6 +11,17 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#define TG_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TG_ASAN 1
+#endif
+#endif
+#ifdef TG_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace tg::drivers {
 namespace {
 
@@ -144,6 +155,20 @@ TEST(HostAllocatorTest, ZeroesWhenAsked) {
     }
   }
 }
+
+#ifdef TG_ASAN
+TEST(HostAllocatorTest, TheSanitizerKnowsWhatIsNobodys) {
+  HostAllocator allocator({});
+  for (const int64_t size : {int64_t{101}, 3 * kMiB - 1}) {
+    const Memory memory = Get(allocator, size);
+    const char* const bytes = static_cast<const char*>(memory.pointer);
+    EXPECT_FALSE(__asan_address_is_poisoned(bytes + size - 1));
+    EXPECT_TRUE(__asan_address_is_poisoned(bytes + size));
+    allocator.Free(memory);
+    EXPECT_TRUE(__asan_address_is_poisoned(bytes)) << "it is in the pool";
+  }
+}
+#endif
 
 // Random allocations: no two blocks overlap, and nothing is lost.
 TEST(HostAllocatorTest, BlocksDoNotOverlap) {

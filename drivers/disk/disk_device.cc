@@ -7,13 +7,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 
 namespace tg::drivers {
 namespace {
@@ -34,14 +33,14 @@ class DiskFile {
 
   // NotFound when there is no such file (yet).
   absl::Status OpenExisting() {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     return Open(/*create=*/false);
   }
 
   absl::Status Read(absl::Span<std::byte> to, int64_t offset) {
     int file;
     {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard<std::mutex> lock(mutex_);
       if (const absl::Status status = Open(/*create=*/false); !status.ok()) return status;
       file = file_;
     }
@@ -62,7 +61,7 @@ class DiskFile {
   absl::Status Write(absl::Span<const std::byte> from, int64_t offset) {
     int file;
     {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard<std::mutex> lock(mutex_);
       if (const absl::Status status = PrepareToWrite(); !status.ok()) return status;
       file = file_;
     }
@@ -78,7 +77,7 @@ class DiskFile {
 
   // Null when the file is missing, or shorter than `size`, or cannot be mapped.
   std::byte* Map() {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (mapping_ != nullptr) return mapping_;
     if (!Open(/*create=*/false).ok()) return nullptr;
     const absl::StatusOr<int64_t> length = Length();
@@ -95,7 +94,7 @@ class DiskFile {
     return absl::ErrnoToStatus(errno, absl::StrCat(what, " ", path_));
   }
 
-  absl::Status Open(bool create) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status Open(bool create) {
     if (file_ >= 0) return absl::OkStatus();
     // Without O_NONBLOCK, opening a pipe would wait for its other end.
     const int flags = O_CLOEXEC | O_NONBLOCK | (create ? O_CREAT : 0);
@@ -120,13 +119,13 @@ class DiskFile {
   }
 
   // Of a block device, too.
-  absl::StatusOr<int64_t> Length() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::StatusOr<int64_t> Length() {
     const off_t end = lseek(file_, 0, SEEK_END);
     if (end < 0) return Failed("asking for the length of");
     return end;
   }
 
-  absl::Status PrepareToWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status PrepareToWrite() {
     if (const absl::Status status = Open(/*create=*/true); !status.ok()) return status;
     if (!writable_) {
       return absl::PermissionDeniedError(absl::StrCat("writing ", path_, ": it may only be read"));
@@ -146,10 +145,10 @@ class DiskFile {
 
   const std::string path_;
   const int64_t size_;
-  absl::Mutex mutex_;
-  int file_ ABSL_GUARDED_BY(mutex_) = -1;  // Does not change once it is open.
-  bool writable_ ABSL_GUARDED_BY(mutex_) = false;
-  std::byte* mapping_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::mutex mutex_;  // Guards what follows, and is held by callers of the functions above.
+  int file_ = -1;     // Does not change once it is open.
+  bool writable_ = false;
+  std::byte* mapping_ = nullptr;
 };
 
 DiskFile& FileOf(const Memory& memory) { return *static_cast<DiskFile*>(memory.pointer); }

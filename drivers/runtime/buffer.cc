@@ -1,6 +1,7 @@
 #include "drivers/runtime/buffer.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -58,7 +59,7 @@ BufferRef Buffer::Wrap(std::shared_ptr<Device> device, void* pointer, int64_t si
 absl::Status Buffer::Allocate() {
   if (is_view()) return base_->Allocate();
   if (is_allocated()) return absl::OkStatus();
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (is_allocated()) return absl::OkStatus();
   if (size_ != 0) {
     absl::StatusOr<Memory> memory = device_->allocator().Alloc(size_, options_);
@@ -72,7 +73,7 @@ absl::Status Buffer::Allocate() {
 
 void Buffer::Deallocate() {
   TG_CHECK(!is_view()) << "deallocating the view " << ToString();
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (!is_allocated()) return;
   allocated_.store(false, std::memory_order_release);
   const Memory memory = std::exchange(memory_, Memory());

@@ -17,12 +17,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "drivers/runtime/allocator.h"
 #include "drivers/runtime/device.h"
@@ -100,7 +99,7 @@ class Buffer {
   const AllocOptions options_;
 
   // The rest is used in a root only. memory_ does not change while allocated_ is true.
-  absl::Mutex mutex_;
+  std::mutex mutex_;  // Held while allocated_ changes.
   std::atomic<bool> allocated_{false};
   Memory memory_;
   bool wrapped_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -12,7 +13,7 @@
 namespace tg::drivers {
 
 void DeviceRegistry::Add(DeviceKind kind) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   for (const DeviceKind& known : kinds_) {
     TG_CHECK(known.name != kind.name) << "device " << kind.name << " is added twice";
   }
@@ -27,7 +28,7 @@ absl::StatusOr<std::shared_ptr<Device>> DeviceRegistry::Open(absl::string_view t
 
 absl::StatusOr<std::shared_ptr<Device>> DeviceRegistry::Open(const Target& target) {
   const std::string name = target.DeviceName();
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   const auto kind = std::find_if(kinds_.begin(), kinds_.end(),
                                  [&](const DeviceKind& k) { return k.name == target.device; });
   if (kind == kinds_.end()) {
@@ -67,12 +68,12 @@ absl::StatusOr<std::shared_ptr<Device>> DeviceRegistry::Open(const Target& targe
 }
 
 std::vector<DeviceKind> DeviceRegistry::Kinds() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   return kinds_;
 }
 
 std::vector<std::shared_ptr<Device>> DeviceRegistry::OpenDevices() const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::shared_ptr<Device>> devices;
   for (const auto& [name, device] : open_) devices.push_back(device);
   for (const auto& [name, weak] : open_paths_) {

@@ -8,13 +8,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "drivers/runtime/device.h"
 #include "drivers/runtime/target.h"
 
@@ -52,11 +51,11 @@ class DeviceRegistry {
   std::vector<std::shared_ptr<Device>> OpenDevices() const;
 
  private:
-  mutable absl::Mutex mutex_;
-  std::vector<DeviceKind> kinds_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::shared_ptr<Device>> open_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::vector<DeviceKind> kinds_;
+  std::map<std::string, std::shared_ptr<Device>> open_;
   // Paths are many: a device that is named by one goes when nobody uses it.
-  std::map<std::string, std::weak_ptr<Device>> open_paths_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::weak_ptr<Device>> open_paths_;
 };
 
 }  // namespace tg::drivers
