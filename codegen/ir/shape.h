@@ -51,7 +51,6 @@ class Sint {
   friend Sint operator+(const Sint& a, const Sint& b);
   friend Sint operator-(const Sint& a, const Sint& b);
   friend Sint operator*(const Sint& a, const Sint& b);
-  // Floor division; `b` > 0.
   friend Sint FloorDiv(const Sint& a, int64_t b);
 
   // "5", or the expression's printed form in short ("n", "(n+1)").
@@ -68,6 +67,8 @@ class Sint {
 };
 
 std::ostream& operator<<(std::ostream& os, const Sint& s);
+// Floor division; `b` > 0.
+Sint FloorDiv(const Sint& a, int64_t b);
 
 using Shape = absl::InlinedVector<Sint, 6>;
 // Begin and end per axis, of a pad or a shrink.

@@ -36,8 +36,7 @@ Tensor ScaledUniform(const Shape& shape, const TensorOptions& options = {});
 Tensor GlorotUniform(const Shape& shape, const TensorOptions& options = {});
 Tensor KaimingUniform(const Shape& shape, double a = 0.01, const TensorOptions& options = {});
 Tensor KaimingNormal(const Shape& shape, double a = 0.01, const TensorOptions& options = {});
-// A permutation of 0 .. n-1, int32. Not uniform over all permutations: an affine map i*s + o mod n
-// with random s and o.
+// A permutation of 0 .. n-1, int32 (Sort of random floats: quadratic in n).
 Tensor RandPerm(int64_t n, const TensorOptions& options = {});
 // Indices drawn with the probabilities weights / sum(weights), int32. weights is (n) or (rows, n).
 Tensor Multinomial(const Tensor& weights, int64_t samples, bool replacement);

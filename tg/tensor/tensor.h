@@ -81,7 +81,7 @@ DType DefaultInt();
 class Axes {
  public:
   Axes() = default;
-  Axes(int axis) : axes_({axis}) {}                            // NOLINT
+  Axes(int axis) : axes_(std::vector<int>{axis}) {}            // NOLINT
   Axes(std::initializer_list<int> axes) : axes_(axes) {}       // NOLINT
   Axes(std::vector<int> axes) : axes_(std::move(axes)) {}      // NOLINT
   static Axes None() { return Axes(std::vector<int>{}); }
