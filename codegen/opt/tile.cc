@@ -1,0 +1,285 @@
+#include "codegen/opt/tile.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tg::opt {
+namespace {
+
+using ir::Op;
+using ir::UOp;
+
+// Estimates for an out-of-order core of some years: two vector operations and two loads a cycle,
+// one store, additions that take four cycles.
+constexpr double kAluCycles = 0.5;
+constexpr double kLoadCycles = 0.5;
+constexpr double kStoreCycles = 1;
+constexpr double kLatency = 4;
+constexpr double kLoopOverhead = 0.7;
+// A load of lanes that are not neighbours, per lane: a scalar load and its way into the vector.
+constexpr double kGatherCycles = 1.5;
+// Computing a condition per lane, and a load under it.
+constexpr double kMaskFactor = 1.5;
+constexpr double kGateCycles = 0.3;
+
+// A candidate must be this much better than a smaller one.
+constexpr double kWorthwhile = 0.97;
+// Factors of one expanded axis, and axes that are looked at.
+constexpr int64_t kMaxFactor = 16;
+constexpr int kMaxUpcastAxes = 6;
+constexpr int kMaxLaneRegisters = 4;
+
+bool Contains(const std::vector<int>& v, int x) {
+  return std::find(v.begin(), v.end(), x) != v.end();
+}
+
+// Cost of one load or store of `lanes` lanes along `lane` (-1: of one element, perhaps broadcast).
+double AccessCycles(const Access& a, const Lanes& lane, const Core& core) {
+  const double unit = a.store ? kStoreCycles : kLoadCycles;
+  double cycles = unit;
+  if (lane.root >= 0 && a.DependsOn(lane.root)) {
+    if (a.coef[lane.root] == 1 && !a.irregular[lane.root]) {
+      cycles = unit * static_cast<double>(Registers(lane.count, core));
+    } else if (a.coef[lane.root] != 0 || a.irregular[lane.root]) {
+      cycles = kGatherCycles * static_cast<double>(lane.count) *
+               (a.irregular[lane.root] ? 2 : 1);
+    }
+    if (a.gate[lane.root] || lane.pad) cycles *= kMaskFactor;
+  }
+  if (std::find(a.gate.begin(), a.gate.end(), true) != a.gate.end()) cycles += kGateCycles;
+  return cycles;
+}
+
+class TileSearch {
+ public:
+  TileSearch(const Kernel& kernel, const AccessMap& map, const Core& core)
+      : kernel_(kernel), map_(map), core_(core) {}
+
+  Tile Run() {
+    heaviest_ = 0;
+    for (size_t i = 0; i < map_.nests.size(); ++i) {
+      if (Work(i) > Work(heaviest_)) heaviest_ = i;
+    }
+    Try(Lanes{});
+    for (size_t r = 0; r < kernel_.roots().size(); ++r) {
+      if (kernel_.roots()[r].reduce) continue;
+      for (const Lanes& lane : LaneCandidates(static_cast<int>(r))) Try(lane);
+    }
+    return Best();
+  }
+
+ private:
+  double Work(size_t nest) const { return map_.nests[nest].iterations * map_.nests[nest].ops; }
+
+  // Numbers of lanes to try along a root: divisors that fill registers, and padding.
+  std::vector<Lanes> LaneCandidates(int root) const {
+    std::vector<Lanes> result;
+    const int64_t n = kernel_.roots()[root].size;
+    if (n < 2) return result;
+    bool contiguous = false;
+    for (const Access& a : map_.accesses) {
+      contiguous |= a.coef[root] == 1 && !a.irregular[root];
+    }
+    if (!contiguous) return result;
+    const int64_t w = core_.lanes;
+    bool full = false;
+    for (int64_t d = 2; d <= std::min(n, w * kMaxLaneRegisters); ++d) {
+      if (n % d != 0) continue;
+      full |= d % w == 0;
+      result.push_back({.root = root, .count = d});
+    }
+    if (!full && n > w / 2) {
+      result.push_back({.root = root, .count = w, .pad = true});
+    }
+    return result;
+  }
+
+  // Looks at all ways to expand other axes beside `lane`.
+  void Try(const Lanes& lane) {
+    Tile tile;
+    tile.lane = lane;
+    tile.reduce_lanes.resize(map_.nests.size());
+    for (size_t i = 0; i + 1 < map_.nests.size(); ++i) {
+      if (lane.root < 0 || !Contains(map_.nests[i].outputs, lane.root)) {
+        tile.reduce_lanes[i] = BestReduceLanes(static_cast<int>(i), tile);
+      }
+    }
+    Consider(tile);
+    const Nest& main = map_.nests[heaviest_];
+    if (!main.reduce) return;
+    std::vector<int> axes;
+    for (int r : main.outputs) {
+      if (r != lane.root && kernel_.roots()[r].size > 1) axes.push_back(r);
+    }
+    // The innermost ones: neighbours in memory.
+    if (static_cast<int>(axes.size()) > kMaxUpcastAxes) {
+      axes.erase(axes.begin(), axes.end() - kMaxUpcastAxes);
+    }
+    const Lanes& own = LaneOf(static_cast<int>(heaviest_), tile);
+    Expand(tile, axes, 0, core_.accumulators / Registers(own.count, core_));
+  }
+
+  const Lanes& LaneOf(int nest, const Tile& tile) const {
+    const Nest& n = map_.nests[nest];
+    return tile.lane.root >= 0 && Contains(n.outputs, tile.lane.root) ? tile.lane
+                                                                      : tile.reduce_lanes[nest];
+  }
+
+  void Expand(Tile& tile, const std::vector<int>& axes, size_t at, int64_t room) {
+    if (at == axes.size()) {
+      if (!tile.upcasts.empty()) Consider(tile);
+      return;
+    }
+    Expand(tile, axes, at + 1, room);
+    const int64_t n = kernel_.roots()[axes[at]].size;
+    for (int64_t f = 2; f <= std::min({n, kMaxFactor, room}); ++f) {
+      if (n % f != 0) continue;
+      tile.upcasts.emplace_back(axes[at], f);
+      Expand(tile, axes, at + 1, room / f);
+      tile.upcasts.pop_back();
+    }
+  }
+
+  Lanes BestReduceLanes(int nest, const Tile& tile) const {
+    Tile t = tile;
+    Lanes best;
+    t.reduce_lanes[nest] = best;
+    double best_cycles = NestCycles(kernel_, map_, nest, t, core_);
+    for (int r : map_.nests[nest].reduces) {
+      for (const Lanes& lane : LaneCandidates(r)) {
+        t.reduce_lanes[nest] = lane;
+        const double cycles = NestCycles(kernel_, map_, nest, t, core_);
+        if (cycles < best_cycles * kWorthwhile) {
+          best = lane;
+          best_cycles = cycles;
+        }
+      }
+    }
+    return best;
+  }
+
+  void Consider(const Tile& tile) {
+    double cycles = 0;
+    for (size_t i = 0; i < map_.nests.size(); ++i) {
+      cycles += NestCycles(kernel_, map_, static_cast<int>(i), tile, core_);
+    }
+    if (candidates_.empty() || cycles < best_cycles_) best_cycles_ = cycles;
+    if (cycles * kWorthwhile > best_cycles_) return;
+    int64_t size = Registers(LaneOf(static_cast<int>(heaviest_), tile).count, core_);
+    for (const auto& [root, f] : tile.upcasts) size *= f;
+    candidates_.push_back({tile, cycles, size});
+  }
+
+  // Of the tiles that are about as good as the best, the smallest.
+  Tile Best() const {
+    const Candidate* best = nullptr;
+    for (const Candidate& c : candidates_) {
+      if (c.cycles * kWorthwhile > best_cycles_) continue;
+      if (best == nullptr || c.size < best->size ||
+          (c.size == best->size && c.cycles < best->cycles)) {
+        best = &c;
+      }
+    }
+    Tile tile = best->tile;
+    for (size_t i = 0; i < map_.nests.size(); ++i) {
+      int64_t copies = Registers(LaneOf(static_cast<int>(i), tile).count, core_);
+      for (const auto& [root, f] : tile.upcasts) {
+        if (Contains(map_.nests[i].outputs, root)) copies *= f;
+      }
+      tile.copies.push_back(copies);
+    }
+    return tile;
+  }
+
+  struct Candidate {
+    Tile tile;
+    double cycles;
+    int64_t size;
+  };
+
+  const Kernel& kernel_;
+  const AccessMap& map_;
+  const Core core_;
+  size_t heaviest_ = 0;
+  std::vector<Candidate> candidates_;
+  double best_cycles_ = 0;
+};
+
+}  // namespace
+
+Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& target) {
+  int bytes = 1;
+  for (const Nest& n : map.nests) {
+    if (n.reduce) bytes = std::max(bytes, n.reduce.dtype().bytes());
+  }
+  for (const Access& a : map.accesses) {
+    if (a.store || map.nests.size() == 1) bytes = std::max(bytes, a.bytes);
+  }
+  // Small floats are computed with in float32.
+  for (const UOp& u : ir::Toposort(kernel.original())) {
+    if (u.dtype().IsFloat() && u.Is(Op::kLoad)) bytes = std::max(bytes, 4);
+  }
+  Core core;
+  core.lanes = std::max(1, target.vector_bytes / std::max(bytes, 1));
+  core.accumulators = target.vector_registers >= 32 ? 26 : 12;
+  return core;
+}
+
+int64_t Registers(int64_t lanes, const Core& core) {
+  const uint64_t rest = static_cast<uint64_t>(lanes % core.lanes);
+  return std::max<int64_t>(1, lanes / core.lanes + std::popcount(rest));
+}
+
+double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Tile& tile,
+                  const Core& core) {
+  const Nest& n = map.nests[nest];
+  const bool output_lane = tile.lane.root >= 0 && Contains(n.outputs, tile.lane.root);
+  const Lanes& lane = output_lane ? tile.lane : tile.reduce_lanes[nest];
+  const double registers = static_cast<double>(Registers(lane.count, core));
+  double copies = 1;
+  for (const auto& [root, f] : tile.upcasts) {
+    if (Contains(n.outputs, root)) copies *= static_cast<double>(f);
+  }
+
+  double memory = 0;
+  for (int i : n.accesses) {
+    const Access& a = map.accesses[i];
+    // What no loop of the reduction changes is loaded before it.
+    if (n.reduce && std::none_of(n.reduces.begin(), n.reduces.end(),
+                                 [&a](int r) { return a.DependsOn(r); })) {
+      continue;
+    }
+    double times = 1;
+    for (const auto& [root, f] : tile.upcasts) {
+      if (Contains(n.outputs, root) && (a.store || a.DependsOn(root))) {
+        times *= static_cast<double>(f);
+      }
+    }
+    memory += times * AccessCycles(a, lane, core);
+  }
+  const double alu = n.ops * copies * registers * kAluCycles;
+  double cycles = std::max(alu, memory) + 0.1 * std::min(alu, memory);
+  if (n.reduce) cycles = std::max(cycles, kLatency);
+  cycles += kLoopOverhead;
+
+  double elements = copies * static_cast<double>(lane.count);
+  if (lane.pad) {
+    const int64_t size = kernel.roots()[lane.root].size;
+    const int64_t padded = (size + lane.count - 1) / lane.count * lane.count;
+    elements *= static_cast<double>(size) / static_cast<double>(padded);
+  }
+  double per_element = cycles / elements;
+  if (!output_lane && lane.root >= 0) {
+    // Adding up the lanes at the end.
+    double length = 1;
+    for (int r : n.reduces) length *= static_cast<double>(std::max<int64_t>(1, kernel.roots()[r].size));
+    per_element += (6 + registers) / length;
+  }
+  return per_element * n.iterations;
+}
+
+Tile ChooseTile(const Kernel& kernel, const AccessMap& map, const Core& core) {
+  return TileSearch(kernel, map, core).Run();
+}
+
+}  // namespace tg::opt

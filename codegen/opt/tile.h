@@ -1,0 +1,52 @@
+// The register tile of a kernel: which axis runs in the lanes of vectors, and which others are
+// expanded, so that loads are used often and additions do not wait for one another. Chosen by an
+// estimate of the time that the innermost loops take.
+#ifndef TG_CODEGEN_OPT_TILE_H_
+#define TG_CODEGEN_OPT_TILE_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "codegen/opt/access.h"
+#include "codegen/opt/kernel.h"
+#include "codegen/render/renderer.h"
+
+namespace tg::opt {
+
+// An axis in vector lanes. Several registers where there are more lanes than one has.
+struct Lanes {
+  int root = -1;  // -1: none
+  int64_t count = 1;
+  bool pad = false;  // the axis is rounded up to a multiple of `count`
+};
+
+struct Tile {
+  Lanes lane;                                 // of an output axis
+  std::vector<Lanes> reduce_lanes;            // by nest: of a reduction that `lane` is not in
+  std::vector<std::pair<int, int64_t>> upcasts;  // other output roots, and by how much
+  // Instructions that the expanded body has per operation, by nest.
+  std::vector<int64_t> copies;
+};
+
+// What the estimates need to know of a core.
+struct Core {
+  int lanes = 16;         // of the widest type that the kernel computes with, in a register
+  int accumulators = 26;  // registers that may hold partial results
+};
+// For the types that `kernel` loads, stores and reduces.
+Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& target);
+
+// How many registers (or parts of one: 20 lanes are 16 and 4) a value of `lanes` lanes takes.
+int64_t Registers(int64_t lanes, const Core& core);
+
+// Cycles per iteration-element of `nest` under `tile`, times its iterations. Relative numbers.
+double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Tile& tile,
+                  const Core& core);
+
+// The best tile. Depends on the kernel and the core only.
+Tile ChooseTile(const Kernel& kernel, const AccessMap& map, const Core& core);
+
+}  // namespace tg::opt
+
+#endif  // TG_CODEGEN_OPT_TILE_H_
