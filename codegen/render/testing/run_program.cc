@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "codegen/object/loader.h"
 #include "codegen/render/cstyle/clang_renderer.h"
 #include "codegen/render/llvm/llvm_cpu_renderer.h"
 
@@ -56,10 +55,8 @@ std::string NumberToString(Number n, DType d) {
   return text;
 }
 
-absl::Status RunProgram(const Renderer& renderer, const lower::LinearProgram& program,
-                        absl::Span<void* const> buffers, absl::Span<const int64_t> vars) {
-  TG_CHECK_EQ(buffers.size(), program.params.size());
-  TG_CHECK_EQ(vars.size(), program.variables.size());
+absl::StatusOr<CompiledProgram> CompiledProgram::Compile(const Renderer& renderer,
+                                                         const lower::LinearProgram& program) {
   auto bytes = renderer.Compile(program);
   if (!bytes.ok()) return bytes.status();
   auto object = object::LoadedObject::Load(*bytes, [](absl::string_view name) {
@@ -68,10 +65,23 @@ absl::Status RunProgram(const Renderer& renderer, const lower::LinearProgram& pr
   if (!object.ok()) return object.status();
   auto symbol = object->Symbol(program.name);
   if (!symbol.ok()) return symbol.status();
-  using Kernel = void (*)(void* const*, const int64_t*, int64_t);
-  for (int core = 0; core < program.threads; ++core) {
-    reinterpret_cast<Kernel>(*symbol)(buffers.data(), vars.data(), core);
-  }
+  CompiledProgram result(*std::move(object));
+  result.kernel_ = reinterpret_cast<Kernel>(*symbol);
+  result.threads_ = program.threads;
+  return result;
+}
+
+void CompiledProgram::Run(absl::Span<void* const> buffers, absl::Span<const int64_t> vars) const {
+  for (int core = 0; core < threads_; ++core) kernel_(buffers.data(), vars.data(), core);
+}
+
+absl::Status RunProgram(const Renderer& renderer, const lower::LinearProgram& program,
+                        absl::Span<void* const> buffers, absl::Span<const int64_t> vars) {
+  TG_CHECK_EQ(buffers.size(), program.params.size());
+  TG_CHECK_EQ(vars.size(), program.variables.size());
+  auto compiled = CompiledProgram::Compile(renderer, program);
+  if (!compiled.ok()) return compiled.status();
+  compiled->Run(buffers, vars);
   return absl::OkStatus();
 }
 

@@ -10,10 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "codegen/ir/dtype.h"
 #include "codegen/lower/program.h"
+#include "codegen/object/loader.h"
 #include "codegen/render/renderer.h"
 
 namespace tg::render {
@@ -58,7 +59,24 @@ void WriteElement(void* memory, ir::DType d, int64_t index, Number n);
 bool SameNumber(Number a, Number b, ir::DType d);
 std::string NumberToString(Number n, ir::DType d);
 
-// Runs every part of the program in turn. `vars` in the order of the program's variables.
+// A program that was compiled by a renderer and loaded. Run goes through its parts in turn; `vars` are
+// in the order of the program's variables.
+class CompiledProgram {
+ public:
+  static absl::StatusOr<CompiledProgram> Compile(const Renderer& renderer,
+                                                 const lower::LinearProgram& program);
+  void Run(absl::Span<void* const> buffers, absl::Span<const int64_t> vars = {}) const;
+
+ private:
+  using Kernel = void (*)(void* const*, const int64_t*, int64_t);
+  explicit CompiledProgram(object::LoadedObject object) : object_(std::move(object)) {}
+
+  object::LoadedObject object_;
+  Kernel kernel_ = nullptr;
+  int threads_ = 1;
+};
+
+// Compiles and runs it once.
 absl::Status RunProgram(const Renderer& renderer, const lower::LinearProgram& program,
                         absl::Span<void* const> buffers, absl::Span<const int64_t> vars = {});
 
