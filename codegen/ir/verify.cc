@@ -178,9 +178,17 @@ class InstructionRules {
     int scope;
   };
 
+  // Memory and addresses are no values: they go into kIndex, and into kLoad and kStore.
+  static bool UsesAddressAsValue(const UOp& u, int i) {
+    const UOp& s = u.src(i);
+    if (s.Is(Op::kParam) || s.Is(Op::kBuffer)) return !(u.Is(Op::kIndex) && i == 0);
+    return s.Is(Op::kIndex) && !((u.Is(Op::kLoad) || u.Is(Op::kStore)) && i == 0);
+  }
+
   absl::Status CheckSources(const UOp& u) const {
     const bool closes = u.Is(Op::kEnd) || u.Is(Op::kEndIf);
-    for (const UOp& s : u.src()) {
+    for (int i = 0; i < u.src_count(); ++i) {
+      const UOp& s = u.src(i);
       auto it = scope_of_.find(s.id());
       if (it == scope_of_.end()) {
         return Problem(
@@ -190,6 +198,9 @@ class InstructionRules {
         return Problem(
             absl::StrCat("uses a value (", OpName(s.op()), ") of a loop or region that is closed"),
             u);
+      }
+      if (UsesAddressAsValue(u, i)) {
+        return Problem(absl::StrCat("takes a ", OpName(s.op()), " for a value"), u);
       }
     }
     return absl::OkStatus();

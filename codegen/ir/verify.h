@@ -31,7 +31,8 @@ absl::Status VerifyKernel(const UOp& root);
 
 // The instructions of a linear program: each once, sources before users; loops and kIf regions
 // nested, closed innermost first, nothing of a closed one used after it; no weak types, no
-// `Invalid`; accesses through kIndex on a kParam or kBuffer; constant indices into registers; at
+// `Invalid`; accesses through kIndex on a kParam or kBuffer, which are no
+// values; constant indices into registers; at
 // most one kThread range. What depends on the rest of a LinearProgram (its parameters, its name) is
 // checked by lower::VerifyProgram (codegen/lower/program_verify.h).
 absl::Status VerifyInstructions(absl::Span<const UOp> ops);
