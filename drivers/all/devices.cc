@@ -6,6 +6,7 @@
 #include "base/settings.h"
 #include "drivers/cpu/cpu_device.h"
 #include "drivers/disk/disk_device.h"
+#include "drivers/interp/interp_device.h"
 #include "drivers/null/null_device.h"
 
 namespace tg::drivers {
@@ -13,13 +14,23 @@ namespace {
 
 using OpenedDevice = absl::StatusOr<std::shared_ptr<Device>>;
 
-OpenedDevice OpenHost(const Target& target, bool run_programs) {
+int HostThreads() {
+  return base::Get(base::kThreads) != 0 ? static_cast<int>(base::Get(base::kCpuCount)) : 1;
+}
+
+OpenedDevice OpenCpu(const Target& target) {
   CpuOptions options;
   options.name = target.DeviceName();
-  options.threads = base::Get(base::kThreads) != 0 ? base::Get(base::kCpuCount) : 1;
+  options.threads = HostThreads();
   options.pool = base::Get(base::kLru) != 0;
-  options.run_programs = run_programs;
   return MakeCpuDevice(options);
+}
+
+OpenedDevice OpenInterp(const Target& target) {
+  InterpOptions options;
+  options.name = target.DeviceName();
+  options.threads = HostThreads();
+  return MakeInterpDevice(options);
 }
 
 OpenedDevice OpenNull(const Target& target) {
@@ -32,13 +43,8 @@ OpenedDevice OpenNull(const Target& target) {
 }  // namespace
 
 void AddAllDevices(DeviceRegistry& registry) {
-  registry.Add({"CPU", "the host's processor", {}, [](const Target& target) {
-                  return OpenHost(target, /*run_programs=*/true);
-                }});
-  registry.Add(
-      {"INTERP", "an interpreter of micro-ops, slow and exact", {}, [](const Target& target) {
-         return OpenHost(target, /*run_programs=*/false);
-       }});
+  registry.Add({"CPU", "the host's processor", {}, OpenCpu});
+  registry.Add({"INTERP", "an interpreter of micro-ops, slow and exact", {}, OpenInterp});
   registry.Add({"NULL", "everything but memory and running", {}, OpenNull});
   registry.Add({"DISK", "a file, as DISK:/path", {}, [](const Target& target) {
                   return MakeDiskDevice(target.path);

@@ -7,9 +7,6 @@
 namespace tg::drivers {
 
 // CPU, INTERP, NULL, DISK, set up by the settings (CPU_COUNT, LRU, NULL_ALLOW_COPYOUT).
-//
-// INTERP is the host's memory without programs: LoadProgram is Unimplemented, since what runs there
-// is an interpreter of micro-ops, which the engine has.
 void AddAllDevices(DeviceRegistry& registry);
 
 // The process's registry, with AddAllDevices done on first use. Never destroyed, so that buffers

@@ -13,7 +13,7 @@ TEST(DevicesTest, OpensWhatThereIs) {
   EXPECT_EQ(*Devices().Open("CPU:CLANG"), *Devices().Open("cpu"));
   EXPECT_EQ((*Devices().Open("CPU:1"))->name(), "CPU:1");
   EXPECT_TRUE((*Devices().Open("CPU"))->capabilities().runs_programs);
-  EXPECT_FALSE((*Devices().Open("INTERP"))->capabilities().runs_programs);
+  EXPECT_TRUE((*Devices().Open("INTERP"))->capabilities().runs_programs);
   EXPECT_EQ((*Devices().Open("NULL:HIP:gfx950"))->name(), "NULL");
   EXPECT_EQ((*Devices().Open("DISK:/no/such/file"))->name(), "DISK:/no/such/file");
   EXPECT_EQ(&Devices(), &Devices());
