@@ -31,6 +31,31 @@ Bounds Fit(Wide lo, Wide hi, DType d) {
   return {static_cast<int64_t>(lo), static_cast<int64_t>(hi)};
 }
 
+// An end of an exact integer's interval that reaches the end of int64 stands for "no bound". It is
+// held as a number beyond int64, so that Fit makes it the end again whatever it is multiplied by;
+// sums with it are handled apart.
+constexpr Wide kBeyond = static_cast<Wide>(1) << 63;
+Wide LowEnd(const Bounds& b, DType d) {
+  return d.IsWeak() && b.min == kMin ? -kBeyond : static_cast<Wide>(b.min);
+}
+Wide HighEnd(const Bounds& b, DType d) {
+  return d.IsWeak() && b.max == kMax ? kBeyond : static_cast<Wide>(b.max);
+}
+
+// [a.min + b.min, a.max + b.max]
+Bounds Sum(const Bounds& a, const Bounds& b, DType d) {
+  Wide lo = static_cast<Wide>(a.min) + b.min, hi = static_cast<Wide>(a.max) + b.max;
+  if (d.IsWeak() && (a.min == kMin || b.min == kMin)) lo = kMin;
+  if (d.IsWeak() && (a.max == kMax || b.max == kMax)) hi = kMax;
+  return Fit(lo, hi, d);
+}
+
+// [-max, -min]; an exact integer's missing bound stays missing.
+Bounds Negated(const Bounds& b, DType d) {
+  if (!d.IsWeak()) return Fit(-static_cast<Wide>(b.max), -static_cast<Wide>(b.min), d);
+  return {b.max == kMax ? kMin : -b.max, b.min == kMin ? kMax : -b.min};
+}
+
 Bounds All(DType d) {
   if (d.scalar() == ScalarType::kUInt64 || !(d.IsInt() || d.IsBool())) return kUnknown;
   return {d.MinInt(), d.MaxInt()};
@@ -45,7 +70,8 @@ Wide FloorDivide(Wide a, Wide b) {
 
 template <typename F>
 Bounds Corners(const Bounds& a, const Bounds& b, DType d, F f) {
-  const Wide v[4] = {f(a.min, b.min), f(a.min, b.max), f(a.max, b.min), f(a.max, b.max)};
+  const Wide a0 = LowEnd(a, d), a1 = HighEnd(a, d), b0 = LowEnd(b, d), b1 = HighEnd(b, d);
+  const Wide v[4] = {f(a0, b0), f(a0, b1), f(a1, b0), f(a1, b1)};
   return Fit(*std::min_element(v, v + 4), *std::max_element(v, v + 4), d);
 }
 
@@ -70,7 +96,9 @@ Bounds ModBounds(Op op, const Bounds& a, const Bounds& b, DType d) {
       const Wide qa = FloorDivide(a.min, b.min), qb = FloorDivide(a.max, b.min);
       if (qa == qb) return Fit(a.min - qa * b.min, a.max - qa * b.min, d);
     }
-    return b.min > 0 ? Fit(0, largest - 1, d) : Fit(-static_cast<Wide>(largest) + 1, 0, d);
+    if (b.min <= 0) return largest == kMax ? Bounds{kMin, 0} : Fit(-Wide{largest} + 1, 0, d);
+    const int64_t most = largest == kMax ? kMax : largest - 1;
+    return Fit(0, a.min >= 0 ? std::min(a.max, most) : most, d);
   }
   if (b.min == b.max && !Saturated(a)) {
     const Wide qa = static_cast<Wide>(a.min) / b.min, qb = static_cast<Wide>(a.max) / b.min;
@@ -78,17 +106,20 @@ Bounds ModBounds(Op op, const Bounds& a, const Bounds& b, DType d) {
       return Fit(a.min - qa * b.min, a.max - qa * b.min, d);
     }
   }
-  const Wide reach = largest - 1;
+  const Wide reach = largest == kMax ? kMax : largest - 1;
   return Fit(a.min >= 0 ? 0 : -std::min<Wide>(reach, a.min == kMin ? reach : -a.min),
              a.max <= 0 ? 0 : std::min<Wide>(reach, a.max), d);
 }
 
 Bounds CompareBounds(Op op, const UOp& x, const UOp& y) {
-  if (!(x.dtype().IsInt() || x.dtype().IsBool()) || x.dtype().scalar() == ScalarType::kUInt64) {
-    return {0, 1};
-  }
+  if (!(x.dtype().IsInt() || x.dtype().IsBool())) return {0, 1};
   const Bounds &a = x.bounds(), &b = y.bounds();
-  if (op == Op::kCmpLt) return {a.max < b.min, a.min < b.max};
+  // The upper half of uint64 is held as negative numbers.
+  if (x.dtype().scalar() == ScalarType::kUInt64 && (a.min < 0 || b.min < 0)) return {0, 1};
+  if (op == Op::kCmpLt) {
+    const bool unbounded = x.dtype().IsWeak() && (a.min == kMin || b.max == kMax);
+    return {a.max < b.min, unbounded || a.min < b.max};
+  }
   const bool disjoint = a.max < b.min || b.max < a.min;
   const bool equal = a.min == a.max && b.min == b.max && a.min == b.min && !Saturated(a);
   const Congruence &ca = x.congruence(), &cb = y.congruence();
@@ -132,6 +163,7 @@ Bounds CastBounds(const UOp& x, DType d) {
     return {0, !(x.vmin() == 0 && x.vmax() == 0)};
   }
   if (from.scalar() == ScalarType::kUInt64 && Saturated(x.bounds())) return All(d);
+  if (from.IsWeak() && Saturated(x.bounds())) return d.IsWeak() ? x.bounds() : All(d);
   return Fit(x.vmin(), x.vmax(), d);
 }
 
@@ -154,7 +186,7 @@ Bounds ComputeBounds(Op op, DType dtype, absl::Span<const UOp> src, const Arg& a
     case Op::kIota:
     case Op::kRange:
     case Op::kSpecial:
-      return {0, std::max<int64_t>(b(0).max - 1, 0)};
+      return {0, b(0).max == kMax ? kMax : std::max<int64_t>(b(0).max - 1, 0)};
     case Op::kCast:
       return CastBounds(src[0], dtype);
     case Op::kNoop:
@@ -179,30 +211,31 @@ Bounds ComputeBounds(Op op, DType dtype, absl::Span<const UOp> src, const Arg& a
     }
     case Op::kNeg:
       if (dtype.IsBool()) return {1 - b(0).max, 1 - b(0).min};
-      return Fit(-static_cast<Wide>(b(0).max), -static_cast<Wide>(b(0).min), dtype);
+      return Negated(b(0), dtype);
     case Op::kTrunc:
       return b(0);
     case Op::kAdd:
       if (dtype.IsBool()) return {b(0).min | b(1).min, b(0).max | b(1).max};
-      return Fit(static_cast<Wide>(b(0).min) + b(1).min, static_cast<Wide>(b(0).max) + b(1).max,
-                 dtype);
+      return Sum(b(0), b(1), dtype);
     case Op::kSub:
+      if (dtype.IsWeak()) return Sum(b(0), Negated(b(1), dtype), dtype);
       return Fit(static_cast<Wide>(b(0).min) - b(1).max, static_cast<Wide>(b(0).max) - b(1).min,
                  dtype);
     case Op::kMul:
       if (dtype.IsBool()) return {b(0).min & b(1).min, b(0).max & b(1).max};
       return Corners(b(0), b(1), dtype, [](Wide x, Wide y) { return x * y; });
     case Op::kMulAcc: {
-      const Bounds p = Corners(b(0), b(1), dtype, [](Wide x, Wide y) { return x * y; });
-      return Fit(static_cast<Wide>(p.min) + b(2).min, static_cast<Wide>(p.max) + b(2).max, dtype);
+      if (dtype.IsBool()) return {0, 1};
+      return Sum(Corners(b(0), b(1), dtype, [](Wide x, Wide y) { return x * y; }), b(2), dtype);
     }
     case Op::kShl:
       if (b(1).min == b(1).max && b(1).min >= 0 && b(1).min < 63) {
         const Wide f = static_cast<Wide>(1) << b(1).min;
-        return Fit(b(0).min * f, b(0).max * f, dtype);
+        return Fit(LowEnd(b(0), dtype) * f, HighEnd(b(0), dtype) * f, dtype);
       }
       return All(dtype);
     case Op::kShr:
+      if (dtype.IsWeak() && Saturated(b(0))) return b(0).min >= 0 ? Bounds{0, kMax} : kUnknown;
       if (b(1).min >= 0 && b(1).max < 64 && dtype.scalar() != ScalarType::kUInt64) {
         return Corners(b(0), b(1), dtype, [](Wide x, Wide y) { return x >> static_cast<int>(y); });
       }
@@ -249,7 +282,7 @@ Bounds ComputeBounds(Op op, DType dtype, absl::Span<const UOp> src, const Arg& a
 
 Congruence ComputeCongruence(Op op, DType dtype, absl::Span<const UOp> src, const Arg& arg,
                              const Bounds& bounds) {
-  constexpr Congruence kNothing{1, 0};
+  static constexpr Congruence kNothing{1, 0};
   auto make = [](Wide modulus, Wide remainder) -> Congruence {
     if (modulus < 0) modulus = -modulus;
     if (modulus > kMax || modulus == 0) return kNothing;

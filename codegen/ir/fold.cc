@@ -32,21 +32,34 @@ UOp FoldInt(Op op, DType d, absl::Span<const UOp> src) {
   const bool u64 = IsUInt64(in);
   auto wrap = [d](uint64_t r) { return Const(d, static_cast<int64_t>(r)); };
   const int bits = in.IsWeak() ? 64 : in.bits();
+  // Exact integers do not wrap: a result beyond int64 is not folded.
+  const bool exact = in.IsWeak();
+  int64_t ignored;
   switch (op) {
     case Op::kNeg:
+      if (exact && __builtin_sub_overflow(int64_t{0}, a, &ignored)) return UOp();
       return in.IsBool() ? wrap(a == 0) : wrap(0 - ua);
     case Op::kTrunc:
       return src[0];
     case Op::kAdd:
+      if (exact && __builtin_add_overflow(a, b, &ignored)) return UOp();
       return in.IsBool() ? wrap(ua | ub) : wrap(ua + ub);
     case Op::kSub:
+      if (exact && __builtin_sub_overflow(a, b, &ignored)) return UOp();
       return wrap(ua - ub);
     case Op::kMul:
+      if (exact && __builtin_mul_overflow(a, b, &ignored)) return UOp();
       return wrap(ua * ub);
     case Op::kMulAcc:
+      if (exact && (__builtin_mul_overflow(a, b, &ignored) ||
+                    __builtin_add_overflow(ignored, v[2], &ignored))) {
+        return UOp();
+      }
       return wrap(ua * ub + static_cast<uint64_t>(v[2]));
     case Op::kShl:
-      return b < 0 || b >= bits ? UOp() : wrap(ua << b);
+      if (b < 0 || b >= bits) return UOp();
+      if (exact && (b > 62 || __builtin_mul_overflow(a, int64_t{1} << b, &ignored))) return UOp();
+      return wrap(ua << b);
     case Op::kShr:
       if (b < 0 || b >= bits) return UOp();
       return u64 ? wrap(ua >> b) : wrap(static_cast<uint64_t>(a >> b));
@@ -54,7 +67,7 @@ UOp FoldInt(Op op, DType d, absl::Span<const UOp> src) {
     case Op::kFloorDiv:
       if (b == 0) return UOp();
       if (u64) return wrap(ua / ub);
-      if (b == -1) return wrap(0 - ua);
+      if (b == -1) return exact && ua == uint64_t{1} << 63 ? UOp() : wrap(0 - ua);
       return wrap(static_cast<uint64_t>(op == Op::kCdiv ? a / b : FloorDivInt(a, b)));
     case Op::kCmod:
     case Op::kFloorMod:
@@ -136,6 +149,12 @@ UOp FoldFloat(Op op, DType d, absl::Span<const UOp> src) {
 UOp FoldCast(DType d, const UOp& x) {
   if (const ConstFloat* v = std::get_if<ConstFloat>(&x.arg())) return Const(d, v->value);
   const int64_t v = x.const_int();
+  if (d.scalar() == ScalarType::kFloat32) {
+    // By way of double, a large integer would be rounded twice.
+    return Const(d, static_cast<double>(IsUInt64(x.dtype())
+                                            ? static_cast<float>(static_cast<uint64_t>(v))
+                                            : static_cast<float>(v)));
+  }
   return d.IsFloat() ? Const(d, IntToDouble(v, x.dtype())) : Const(d, v);
 }
 

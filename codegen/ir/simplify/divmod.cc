@@ -39,10 +39,11 @@ std::optional<int64_t> PeriodOf(const LinearForm& form, int64_t c) {
   return static_cast<int64_t>(k);
 }
 
-// Whether the form, computed at `d`, cannot wrap. Index arithmetic never does.
+// Whether the form, computed at `d`, cannot wrap. An exact integer with unbounded terms is taken to
+// stay within int64, as it must anyway.
 bool FitsType(const LinearForm& form, DType d) {
-  if (d.scalar() == ScalarType::kWeakInt) return true;
   const std::optional<WideBounds> b = FormBounds(form);
+  if (d.IsWeak()) return !b.has_value() || (Fits(b->min) && Fits(b->max));
   return b.has_value() && b->min >= d.MinInt() && b->max <= d.MaxInt();
 }
 

@@ -57,10 +57,13 @@ UOp FoldBounds(const UOp& u, void*) {
   return Const(u.dtype(), u.vmin());
 }
 
-// Exact sums and integer products have an order of their own (combine.cc).
+// Exact sums and comparisons, integer products and chains of conditions have an order of their own
+// (combine.cc, compare.cc, logic.cc).
 UOp OrderOperands(const UOp& u, void*) {
   if (u.Is(Op::kAdd) && u.dtype().scalar() == ScalarType::kWeakInt) return UOp();
   if (u.Is(Op::kMul) && u.dtype().IsInt()) return UOp();
+  if (IsComparison(u.op()) && u.src(0).dtype() == kIndex) return UOp();
+  if ((u.Is(Op::kAnd) || u.Is(Op::kOr)) && u.dtype().IsBool()) return UOp();
   return OrderLess(u.src(1), u.src(0)) ? UOp::Make(u.op(), u.dtype(), {u.src(1), u.src(0)}) : UOp();
 }
 

@@ -22,6 +22,9 @@ bool MayBeInvalid(const UOp& u) {
   return false;
 }
 
+// The literals true and false match the numbers 1 and 0.
+bool IsBool(const Match& m) { return m.root().dtype().IsBool(); }
+
 bool BranchIsDefined(const Match& m) { return !MayBeInvalid(m[f]); }
 
 // compare(WHERE(t, c0, c1), c2) >> WHERE(t, c0 ~ c2, c1 ~ c2), which becomes t, !t or a constant.
@@ -47,8 +50,8 @@ const RuleSet& WhereRules() {
       }),
       (Where(Not(t), x, y) >> Where(t, y, x)).If([](const Match& m) { return !m[y].IsInvalid(); }),
       // Choices between conditions are logic.
-      Where(t, true, false) >> t,
-      Where(t, false, true) >> Not(t),
+      (Where(t, true, false) >> t).If(IsBool),
+      (Where(t, false, true) >> Not(t)).If(IsBool),
       (Where(t, f, false) >> (t & f)).If(BranchIsDefined),
       (Where(t, true, f) >> (t | f)).If(BranchIsDefined),
       (Where(t, false, f) >> (Not(t) & f)).If(BranchIsDefined),
