@@ -32,16 +32,24 @@ int64_t ConstSize(const UOp& range) {
   return range.src(0).IsConst() ? range.src(0).const_int() : -1;
 }
 
-// The largest integer expressions over ranges: what memory is accessed at, and what conditions and
-// values are made of.
+// The largest expressions of index arithmetic: what memory is accessed at, with its conditions, and
+// what conditions and values outside of memory accesses are made of.
 std::vector<UOp> IndexRoots(absl::Span<const UOp> nodes) {
   std::vector<UOp> roots;
-  ir::UOpSet seen;
-  auto is_index = [](const UOp& u) { return u.dtype().Scalar() == ir::kIndex; };
+  ir::UOpSet arithmetic, seen;
   for (const UOp& u : nodes) {
-    if (is_index(u) || u.Is(Op::kReduce) || u.Is(Op::kEnd)) continue;
+    if (u.dtype().Scalar() == ir::kIndex ||
+        (u.dtype().IsBool() && ir::IsAlu(u.op()) &&
+         std::all_of(u.src().begin(), u.src().end(),
+                     [&](const UOp& s) { return s.IsConst() || arithmetic.contains(s); }))) {
+      arithmetic.insert(u);
+      continue;
+    }
+    if (u.Is(Op::kReduce) || u.Is(Op::kEnd)) continue;
     for (const UOp& s : u.src()) {
-      if (is_index(s) && !s.ranges().empty() && seen.insert(s).second) roots.push_back(s);
+      if (arithmetic.contains(s) && !s.ranges().empty() && seen.insert(s).second) {
+        roots.push_back(s);
+      }
     }
   }
   return roots;
@@ -77,7 +85,7 @@ Verdict JudgeSum(const UOp& root, const UOp& a, const UOp& b, int64_t size_b) {
   const bool has_a = root.DependsOnRange(a);
   const bool has_b = root.DependsOnRange(b);
   if (!has_a && !has_b) return Verdict::kGood;
-  if (root.Is(Op::kWhere)) return Verdict::kUnclear;
+  if (root.Is(Op::kWhere) || root.dtype().IsBool()) return Verdict::kUnclear;
   const ir::LinearForm form = ir::SumTerms(root);
   for (const ir::LinearTerm& t : form.terms) {
     if (t.term.Is(Op::kRange)) continue;
@@ -154,6 +162,16 @@ std::optional<std::pair<UOp, int64_t>> FindSplit(absl::Span<const UOp> nodes) {
   return std::nullopt;
 }
 
+// Ranges of one iteration are gone.
+UOp DropTrivial(const UOp& kernel) {
+  RangeReplacements r;
+  for (const UOp& u : ir::Toposort(kernel)) {
+    if (!u.Is(Op::kRange) || ConstSize(u) != 1) continue;
+    r.emplace(u, RangeReplacement{.value = ir::IndexConst(0), .parts = {}, .valid = UOp()});
+  }
+  return r.empty() ? kernel : ReplaceRanges(kernel, r);
+}
+
 UOp SplitRanges(UOp kernel) {
   for (;;) {
     const std::vector<UOp> nodes = ir::Toposort(kernel);
@@ -181,7 +199,7 @@ UOp SplitRanges(UOp kernel) {
 }  // namespace
 
 UOp MergeRanges(const UOp& kernel) {
-  UOp k = SplitRanges(ir::Simplify(kernel));
+  UOp k = SplitRanges(ir::Simplify(DropTrivial(kernel)));
   while (const std::optional<Merge> m = FindMerge(k)) {
     k = ir::Simplify(ReplaceRanges(k, MergeOf(*m)));
   }

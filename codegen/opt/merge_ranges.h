@@ -3,7 +3,7 @@
 // Two adjacent output loops (or two loops of one reduction) become one where no index expression
 // gets a division or remainder more by it: an elementwise kernel over contiguous memory is one flat
 // loop, a reduction over adjacent contiguous axes too. A range that appears as r // c and r % c
-// becomes two.
+// becomes two. Loops of one iteration go.
 #ifndef TG_CODEGEN_OPT_MERGE_RANGES_H_
 #define TG_CODEGEN_OPT_MERGE_RANGES_H_
 

@@ -71,6 +71,10 @@ UOp ReplaceRanges(const UOp& kernel, const RangeReplacements& replacements,
           src.insert(src.end(), it->second.parts.begin(), it->second.parts.end());
         }
       }
+      if (u.Is(Op::kReduce) && src.empty()) {
+        done.emplace(u, std::move(body));
+        continue;
+      }
       std::stable_sort(src.begin(), src.end(),
                        [&rank](const UOp& a, const UOp& b) { return rank(a) < rank(b); });
       src.insert(src.begin(), std::move(body));

@@ -22,7 +22,8 @@ using RangeReplacements = absl::flat_hash_map<ir::UOp, RangeReplacement>;
 
 // `kernel` with each range that has a replacement replaced, not simplified. The ranges in the list
 // of each kEnd and kReduce come sorted by `position` (of new ranges, all distinct); ranges without
-// a position keep their relative order and stand before those with one.
+// a position keep their relative order and stand before those with one. A kReduce without ranges
+// left is its value.
 //
 // Every kStore must have each replaced range with `valid` that its kEnd closes in its index.
 ir::UOp ReplaceRanges(const ir::UOp& kernel, const RangeReplacements& replacements,
