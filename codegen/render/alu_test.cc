@@ -131,7 +131,8 @@ Number Expected(Op op, DType d, Number x, Number y, Number z) {
     case Op::kShl:
       return wrap(ux << (uy % d.bits()));
     case Op::kShr:
-      return u64 ? wrap(ux >> (uy % d.bits())) : wrap(static_cast<uint64_t>(x.i >> (uy % d.bits())));
+      return u64 ? wrap(ux >> (uy % d.bits()))
+                 : wrap(static_cast<uint64_t>(x.i >> (uy % d.bits())));
     case Op::kCdiv:
       return wrap(static_cast<uint64_t>(q));
     case Op::kCmod:
@@ -152,17 +153,17 @@ Number Expected(Op op, DType d, Number x, Number y, Number z) {
 }
 
 std::vector<Op> OpsFor(DType d) {
-  std::vector<Op> ops = {Op::kNeg,   Op::kTrunc, Op::kAdd,   Op::kSub,   Op::kMul,
-                         Op::kMax,   Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kMulAcc};
+  std::vector<Op> ops = {Op::kNeg, Op::kTrunc, Op::kAdd,   Op::kSub,   Op::kMul,
+                         Op::kMax, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kMulAcc};
   if (d.IsFloat()) {
-    for (Op op : {Op::kSqrt, Op::kReciprocal, Op::kFdiv, Op::kExp2, Op::kLog2, Op::kSin, Op::kPow}) {
+    for (Op op :
+         {Op::kSqrt, Op::kReciprocal, Op::kFdiv, Op::kExp2, Op::kLog2, Op::kSin, Op::kPow}) {
       ops.push_back(op);
     }
   } else {
     for (Op op : {Op::kXor, Op::kOr, Op::kAnd}) ops.push_back(op);
     if (d.IsInt()) {
-      for (Op op :
-           {Op::kShl, Op::kShr, Op::kCdiv, Op::kCmod, Op::kFloorDiv, Op::kFloorMod}) {
+      for (Op op : {Op::kShl, Op::kShr, Op::kCdiv, Op::kCmod, Op::kFloorDiv, Op::kFloorMod}) {
         ops.push_back(op);
       }
     }
@@ -223,7 +224,8 @@ TEST_P(AluTest, EveryOperation) {
     for (Op op : ops) out.push_back(b.Param(ir::IsComparison(op) ? ir::kBool : d, n));
     const UOp i = b.Loop(rounds);
     const UOp at = i * lanes;
-    const UOp x = b.Load(in[0], at, lanes), y = b.Load(in[1], at, lanes), z = b.Load(in[2], at, lanes);
+    const UOp x = b.Load(in[0], at, lanes), y = b.Load(in[1], at, lanes),
+              z = b.Load(in[2], at, lanes);
     for (size_t k = 0; k < ops.size(); ++k) {
       std::vector<UOp> src = {x, y, z};
       src.resize(Arity(ops[k]));
@@ -235,7 +237,8 @@ TEST_P(AluTest, EveryOperation) {
     b.End(i);
 
     std::vector<GuardedMemory> memory;
-    for (const lower::ProgramParam& p : b.Finish().params) memory.emplace_back(p.size * p.dtype.bytes());
+    for (const lower::ProgramParam& p : b.Finish().params)
+      memory.emplace_back(p.size * p.dtype.bytes());
     for (int m = 0; m < 3; ++m) {
       for (int64_t k = 0; k < n; ++k) WriteElement(memory[m].data(), d, k, RandomNumber(random, d));
     }
@@ -269,7 +272,8 @@ TEST_P(AluTest, DivisionByConstants) {
   const Op ops[] = {Op::kCdiv, Op::kCmod, Op::kFloorDiv, Op::kFloorMod};
   std::mt19937_64 random(11);
   for (int lanes : {1, 16}) {
-    const std::vector<int64_t> divisors = {1, 2, 3, 7, 8, 64, 100, d.MaxInt(), -1, -3, -4, d.MinInt()};
+    const std::vector<int64_t> divisors = {1,   2,          3,  7,  8,  64,
+                                           100, d.MaxInt(), -1, -3, -4, d.MinInt()};
     const int64_t n = int64_t{lanes} * 16;
     ProgramBuilder b("divide");
     const UOp in = b.Param(d, n);
@@ -336,8 +340,8 @@ TEST_P(AluTest, Where) {
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const RendererCase& r : AllCpuRenderers()) {
-    for (DType d : {ir::kBool, ir::kInt8, ir::kUInt8, ir::kInt16, ir::kUInt16, ir::kInt32, ir::kUInt32,
-                    ir::kInt64, ir::kUInt64, ir::kFloat32, ir::kFloat64}) {
+    for (DType d : {ir::kBool, ir::kInt8, ir::kUInt8, ir::kInt16, ir::kUInt16, ir::kInt32,
+                    ir::kUInt32, ir::kInt64, ir::kUInt64, ir::kFloat32, ir::kFloat64}) {
       cases.push_back({r, d});
     }
   }

@@ -88,7 +88,8 @@ TEST_P(CastTest, RandomBitPatterns) {
 
     std::vector<GuardedMemory> memory;
     std::vector<void*> buffers;
-    for (const lower::ProgramParam& p : b.Finish().params) memory.emplace_back(p.size * p.dtype.bytes());
+    for (const lower::ProgramParam& p : b.Finish().params)
+      memory.emplace_back(p.size * p.dtype.bytes());
     for (const GuardedMemory& m : memory) buffers.push_back(m.data());
     for (int64_t k = 0; k < n; ++k) {
       const uint64_t bits = Pattern(random, from, k);
@@ -104,9 +105,9 @@ TEST_P(CastTest, RandomBitPatterns) {
         const Number x_value = ReadElement(buffers[0], from, e);
         const Number got = ReadElement(buffers[1 + k], to, e);
         const Number want = Expected(x_value, from, to);
-        const bool same = SameNumber(got, want, to) &&
-                          (!to.IsFloat() || std::isnan(want.f) ||
-                           std::signbit(got.f) == std::signbit(want.f));
+        const bool same =
+            SameNumber(got, want, to) &&
+            (!to.IsFloat() || std::isnan(want.f) || std::signbit(got.f) == std::signbit(want.f));
         if (same) continue;
         ++failures;
         ADD_FAILURE() << "to " << to << ": " << NumberToString(x_value, from) << " gives "
@@ -140,14 +141,16 @@ TEST_P(CastTest, BitcastKeepsBytes) {
 TEST_P(CastTest, Constants) {
   const DType d = GetParam().from;
   for (int lanes : {1, 4}) {
-    const double floats[] = {0.0,  -0.0, 1.0,  -1.5,     0.1,      INFINITY, -INFINITY,
-                             NAN,  448,  1e30, 0x1p-149, 0x1p-9,   57344,    3.0};
-    const int64_t ints[] = {0, 1, -1, 127, -128, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX, 200, 65535,
-                            int64_t{1} << 40, 7, 0x80000000};
+    const double floats[] = {0.0, -0.0, 1.0,  -1.5,     0.1,    INFINITY, -INFINITY,
+                             NAN, 448,  1e30, 0x1p-149, 0x1p-9, 57344,    3.0};
+    const int64_t ints[] = {0,         1,         -1,        127, -128,  INT32_MIN,
+                            INT32_MAX, INT64_MIN, INT64_MAX, 200, 65535, int64_t{1} << 40,
+                            7,         0x80000000};
     ProgramBuilder b("constants");
     const UOp out = b.Param(d, 14 * lanes);
     for (int k = 0; k < 14; ++k) {
-      const UOp c = d.IsFloat() ? ir::Const(d.Vec(lanes), floats[k]) : ir::Const(d.Vec(lanes), ints[k]);
+      const UOp c =
+          d.IsFloat() ? ir::Const(d.Vec(lanes), floats[k]) : ir::Const(d.Vec(lanes), ints[k]);
       b.Store(out, ir::Const(ir::kInt32, k * lanes), c);
     }
     GuardedMemory memory(14 * lanes * d.bytes());
@@ -159,8 +162,8 @@ TEST_P(CastTest, Constants) {
                                       : Number{.i = ir::WrapToInt(ints[k], d)};
       for (int lane = 0; lane < lanes; ++lane) {
         const Number got = ReadElement(memory.data(), d, k * lanes + lane);
-        EXPECT_TRUE(SameNumber(got, want, d)) << NumberToString(got, d) << ", expected "
-                                              << NumberToString(want, d);
+        EXPECT_TRUE(SameNumber(got, want, d))
+            << NumberToString(got, d) << ", expected " << NumberToString(want, d);
       }
     }
   }

@@ -18,7 +18,8 @@ using ir::UOp;
 
 class MemoryTest : public testing::TestWithParam<RendererCase> {
  protected:
-  void Run(ProgramBuilder& b, absl::Span<void* const> buffers, absl::Span<const int64_t> vars = {}) {
+  void Run(ProgramBuilder& b, absl::Span<void* const> buffers,
+           absl::Span<const int64_t> vars = {}) {
     const absl::Status status = RunProgram(*GetParam().renderer, b.Finish(), buffers, vars);
     ASSERT_TRUE(status.ok()) << status;
   }
@@ -30,7 +31,7 @@ class MemoryTest : public testing::TestWithParam<RendererCase> {
   }
 };
 
-const DType kTypes[] = {ir::kBool,    ir::kInt8,     ir::kInt16,   ir::kInt32, ir::kInt64,
+const DType kTypes[] = {ir::kBool,    ir::kInt8,     ir::kInt16,   ir::kInt32,   ir::kInt64,
                         ir::kFp8E4M3, ir::kBFloat16, ir::kFloat16, ir::kFloat32, ir::kFloat64};
 
 void Fill(void* memory, DType d, int64_t n, int64_t first = 0) {
@@ -127,9 +128,9 @@ TEST_P(MemoryTest, GatherAndScatter) {
         const int n = 67;
         const UOp in = b.Param(d, n), permutation = b.Param(index_type, lanes),
                   gates = b.Param(ir::kBool, lanes);
-        const UOp gathered = b.Param(d, lanes), gated = b.Param(d, lanes), listed = b.Param(d, lanes),
-                  listed_gated = b.Param(d, lanes), scattered = b.Param(d, n),
-                  scattered_gated = b.Param(d, n);
+        const UOp gathered = b.Param(d, lanes), gated = b.Param(d, lanes),
+                  listed = b.Param(d, lanes), listed_gated = b.Param(d, lanes),
+                  scattered = b.Param(d, n), scattered_gated = b.Param(d, n);
         const UOp zero = ir::Const(ir::kInt32, 0);
         const UOp index = b.Load(permutation, zero, lanes);
         const UOp gate = b.Load(gates, zero, lanes);

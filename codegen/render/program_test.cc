@@ -23,7 +23,8 @@ UOp I32(int64_t v) { return ir::Const(ir::kInt32, v); }
 
 class ProgramTest : public testing::TestWithParam<RendererCase> {
  protected:
-  void Run(ProgramBuilder& b, absl::Span<void* const> buffers, absl::Span<const int64_t> vars = {}) {
+  void Run(ProgramBuilder& b, absl::Span<void* const> buffers,
+           absl::Span<const int64_t> vars = {}) {
     const absl::Status status = RunProgram(*GetParam().renderer, b.Finish(), buffers, vars);
     ASSERT_TRUE(status.ok()) << status;
   }
@@ -91,8 +92,7 @@ TEST_P(ProgramTest, MatrixProductInRegisters) {
   const UOp row = b.Load(x, k * columns, columns);
   for (int m = 0; m < rows; ++m) {
     const UOp scale = b.Splat(b.Load(a, k + m * depth), columns);
-    b.Store(acc, I32(m * columns),
-            b.Load(acc, I32(m * columns), columns) + scale * row);
+    b.Store(acc, I32(m * columns), b.Load(acc, I32(m * columns), columns) + scale * row);
   }
   b.End(k);
   for (int m = 0; m < rows; ++m) {
@@ -107,7 +107,8 @@ TEST_P(ProgramTest, MatrixProductInRegisters) {
     for (int n = 0; n < columns; ++n) {
       double want = 0;
       for (int i = 0; i < depth; ++i) {
-        want += static_cast<double>(ma.as<float>()[m * depth + i]) * mx.as<float>()[i * columns + n];
+        want +=
+            static_cast<double>(ma.as<float>()[m * depth + i]) * mx.as<float>()[i * columns + n];
       }
       EXPECT_EQ(mc.as<float>()[m * columns + n], want) << m << ", " << n;
     }
@@ -199,9 +200,9 @@ TEST_P(ProgramTest, LanesAreReduced) {
                              {greatest, int_greatest}};
       for (int k = 0; k < 3; ++k) {
         const Number got = ReadElement(result.data(), d, k);
-        EXPECT_TRUE(SameNumber(got, want[k], d)) << d << " x " << lanes << ", " << k << ": "
-                                                 << NumberToString(got, d) << ", expected "
-                                                 << NumberToString(want[k], d);
+        EXPECT_TRUE(SameNumber(got, want[k], d))
+            << d << " x " << lanes << ", " << k << ": " << NumberToString(got, d) << ", expected "
+            << NumberToString(want[k], d);
       }
     }
   }
@@ -219,7 +220,8 @@ TEST(RendererTest, ReductionsAgreeToTheBit) {
     std::vector<float> results;
     for (const RendererCase& r : AllCpuRenderers()) {
       GuardedMemory result(4);
-      const absl::Status status = RunProgram(*r.renderer, b.Finish(), {memory.data(), result.data()});
+      const absl::Status status =
+          RunProgram(*r.renderer, b.Finish(), {memory.data(), result.data()});
       ASSERT_TRUE(status.ok()) << status;
       results.push_back(result.as<float>()[0]);
     }
@@ -246,7 +248,9 @@ TEST_P(ProgramTest, WrapsOnlyWhereTheTypeDoes) {
 }
 
 TEST_P(ProgramTest, RefusesWhatItHasNoFormFor) {
-  const auto compile = [](ProgramBuilder& b) { return GetParam().renderer->Compile(b.Finish()).status(); };
+  const auto compile = [](ProgramBuilder& b) {
+    return GetParam().renderer->Compile(b.Finish()).status();
+  };
   struct Refusal {
     Op op;
     DType dtype;
@@ -321,8 +325,7 @@ TEST_P(ProgramTest, CompilesOnManyThreads) {
         b.Store(out, i, i * (t + 1) + k);
         b.End(i);
         GuardedMemory memory(64);
-        const absl::Status status =
-            RunProgram(*GetParam().renderer, b.Finish(), {memory.data()});
+        const absl::Status status = RunProgram(*GetParam().renderer, b.Finish(), {memory.data()});
         ASSERT_TRUE(status.ok()) << status;
         for (int e = 0; e < 16; ++e) EXPECT_EQ(memory.as<int32_t>()[e], e * (t + 1) + k);
       }

@@ -28,9 +28,9 @@ absl::StatusOr<std::vector<RegisterPiece>> FindRegisterPieces(const lower::Linea
     const int lanes = (u.Is(Op::kLoad) ? u : u.src(1)).dtype().lanes();
     if (!element.IsConst() || element.dtype().lanes() != 1 || element.const_int() < 0 ||
         element.const_int() + lanes > size) {
-      return absl::InternalError(absl::StrCat(
-          program.name, ": ", ir::OpName(u.op()), " of ", lanes, " lanes: a register index must be ",
-          "a constant inside of its buffer of ", size));
+      return absl::InternalError(absl::StrCat(program.name, ": ", ir::OpName(u.op()), " of ", lanes,
+                                              " lanes: a register index must be ",
+                                              "a constant inside of its buffer of ", size));
     }
     accesses.push_back({element.const_int(), element.const_int() + lanes, true});
   }

@@ -29,8 +29,8 @@ struct Fp8Layout {
     return (max_code << shift()) + (static_cast<uint32_t>(rebias()) << 23);
   }
   uint32_t min_normal_float_bits() const { return static_cast<uint32_t>(rebias() + 1) << 23; }
-  // float32 bits of 2^23 units in the last place of a subnormal: added to a smaller number it leaves
-  // that number, rounded to such units, in the low bits.
+  // float32 bits of 2^23 units in the last place of a subnormal: added to a smaller number it
+  // leaves that number, rounded to such units, in the low bits.
   uint32_t subnormal_magic_bits() const {
     return static_cast<uint32_t>(rebias() + 1 + shift()) << 23;
   }

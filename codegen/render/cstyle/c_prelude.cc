@@ -126,9 +126,8 @@ std::string CPrelude::SmallFloatToFloat32(const std::string& x, DType from) {
     absl::StrAppend(&body, "  ", bits_type, " shifted = code << ", f.shift(), ";\n");
     absl::StrAppend(
         &body, "  ", bits_type, " magnitude = ",
-        dialect_.bitcast(absl::StrCat("(", Type(f32), ")(",
-                                      dialect_.bitcast("shifted", Type(f32)), " * 0x1p",
-                                      f.rebias(), "f)"),
+        dialect_.bitcast(absl::StrCat("(", Type(f32), ")(", dialect_.bitcast("shifted", Type(f32)),
+                                      " * 0x1p", f.rebias(), "f)"),
                          bits_type),
         ";\n");
     if (f.has_infinity) {
@@ -154,8 +153,7 @@ std::string CPrelude::Float32ToSmallFloat(const std::string& x, DType to) {
   const DType u32 = ir::kUInt32.Vec(lanes);
   const std::string u = Type(u32);
   const std::string name = absl::StrCat("float32_to_", to.Scalar().ToString(), "x", lanes);
-  std::string body =
-      absl::Substitute("  $0 bits = $1;\n", u, dialect_.bitcast("x", u));
+  std::string body = absl::Substitute("  $0 bits = $1;\n", u, dialect_.bitcast("x", u));
   if (to.scalar() == ScalarType::kBFloat16) {
     // Ties to even; a NaN keeps its payload and stays quiet.
     absl::StrAppend(&body, "  ", u, " rounded = bits + 0x7FFFu + (bits >> 16 & 1u);\n",
@@ -164,18 +162,16 @@ std::string CPrelude::Float32ToSmallFloat(const std::string& x, DType to) {
   } else {
     const Fp8Layout f = LayoutOf(to.scalar());
     const std::string magic = absl::StrFormat("(%s)(0x%Xu)", u, f.subnormal_magic_bits());
-    absl::StrAppend(
-        &body, absl::Substitute("  $0 sign = bits >> 24 & 0x80u;\n"
-                                "  $0 magnitude = bits & 0x7FFFFFFFu;\n",
-                                u));
+    absl::StrAppend(&body, absl::Substitute("  $0 sign = bits >> 24 & 0x80u;\n"
+                                            "  $0 magnitude = bits & 0x7FFFFFFFu;\n",
+                                            u));
     absl::StrAppend(&body,
                     absl::StrFormat("  %s a = magnitude > 0x%Xu ? (%s)(0x%Xu) : magnitude;\n", u,
                                     f.max_float_bits(), u, f.max_float_bits()));
     absl::StrAppend(
-        &body,
-        absl::StrFormat("  %s normal = (a + 0x%Xu + (a >> %d & 1u) >> %d) - 0x%Xu;\n", u,
-                        (1u << (f.shift() - 1)) - 1, f.shift(), f.shift(),
-                        static_cast<uint32_t>(f.rebias()) << f.mantissa_bits));
+        &body, absl::StrFormat("  %s normal = (a + 0x%Xu + (a >> %d & 1u) >> %d) - 0x%Xu;\n", u,
+                               (1u << (f.shift() - 1)) - 1, f.shift(), f.shift(),
+                               static_cast<uint32_t>(f.rebias()) << f.mantissa_bits));
     absl::StrAppend(&body, "  ", Type(f32), " sum = ", dialect_.bitcast("a", Type(f32)), " + ",
                     dialect_.bitcast(magic, Type(f32)), ";\n");
     absl::StrAppend(&body, "  ", u, " subnormal = ", dialect_.bitcast("sum", u), " - ", magic,
@@ -183,12 +179,13 @@ std::string CPrelude::Float32ToSmallFloat(const std::string& x, DType to) {
     absl::StrAppend(&body, absl::StrFormat("  %s code = a < 0x%Xu ? subnormal : normal;\n", u,
                                            f.min_normal_float_bits()));
     // Finite values saturate. An infinity is itself, or NaN where there is none.
-    const std::string nan = absl::StrFormat("  code = magnitude %s 0x7F800000u ? (%s)(0x%Xu) : code;\n",
-                                            f.has_infinity ? ">" : ">=", u, f.nan_code);
+    const std::string nan =
+        absl::StrFormat("  code = magnitude %s 0x7F800000u ? (%s)(0x%Xu) : code;\n",
+                        f.has_infinity ? ">" : ">=", u, f.nan_code);
     if (f.has_infinity) {
-      absl::StrAppend(&body,
-                      absl::StrFormat("  code = magnitude == 0x7F800000u ? (%s)(0x%Xu) : code;\n", u,
-                                      f.max_code + 1));
+      absl::StrAppend(
+          &body, absl::StrFormat("  code = magnitude == 0x7F800000u ? (%s)(0x%Xu) : code;\n", u,
+                                 f.max_code + 1));
     }
     if (f.has_negative_zero) {
       absl::StrAppend(&body, nan, "  code |= sign;\n");
@@ -211,8 +208,8 @@ std::string CPrelude::Float64ToOddFloat32(const std::string& x, int lanes) {
   absl::StrAppend(&body, "  ", Type(f64), " back = ", Convert("nearest", f64), ";\n");
   absl::StrAppend(&body, "  ", Type(u32), " bits = ", dialect_.bitcast("nearest", Type(u32)),
                   ";\n");
-  absl::StrAppend(&body, "  bits -= ",
-                  OneOrZero("((x < 0.0 & back < x) | (x > 0.0 & back > x))", u32), ";\n");
+  absl::StrAppend(
+      &body, "  bits -= ", OneOrZero("((x < 0.0 & back < x) | (x > 0.0 & back > x))", u32), ";\n");
   absl::StrAppend(&body, "  bits |= ", OneOrZero("((back < x) | (back > x))", u32), ";\n");
   absl::StrAppend(&body, "  return ", dialect_.bitcast("bits", Type(f32)), ";\n");
   Define(name, Type(f32), absl::StrCat(Type(f64), " x"), body);
@@ -225,20 +222,20 @@ std::string CPrelude::FloatToInt(const std::string& x, DType from, DType to) {
   const std::string suffix = from.bits() == 32 ? "f" : "";
   const bool is_u64 = to.scalar() == ScalarType::kUInt64;
   const DType result = to.bits() == 64 ? to : ir::kInt32.Vec(lanes);
-  const std::string name = absl::StrCat(from.Scalar().ToString(), "_to_",
-                                        result.Scalar().ToString(), "x", lanes);
+  const std::string name =
+      absl::StrCat(from.Scalar().ToString(), "_to_", result.Scalar().ToString(), "x", lanes);
   const auto number = [&](int exponent) { return absl::StrCat("0x1p", exponent, suffix); };
   const int limit = is_u64 ? 64 : 63;
   std::string body =
       absl::Substitute("  x = (x < $0) & (x > -$0) ? x : ($1)(0);\n", number(limit), t);
   if (to.bits() < 64) {
     // Modulo 2^32 first, which is exact in floating point.
-    absl::StrAppend(
-        &body, "  x = ", dialect_.math(Op::kTrunc, {"x"}), ";\n  x -= ",
-        dialect_.math(Op::kTrunc, {absl::StrCat("x * ", number(-32))}), " * ", number(32), ";\n",
-        absl::Substitute("  x = x >= $0 ? x - $1 : x;\n  x = x < -$0 ? x + $1 : x;\n", number(31),
-                         number(32)),
-        "  return ", Convert("x", result), ";\n");
+    absl::StrAppend(&body, "  x = ", dialect_.math(Op::kTrunc, {"x"}),
+                    ";\n  x -= ", dialect_.math(Op::kTrunc, {absl::StrCat("x * ", number(-32))}),
+                    " * ", number(32), ";\n",
+                    absl::Substitute("  x = x >= $0 ? x - $1 : x;\n  x = x < -$0 ? x + $1 : x;\n",
+                                     number(31), number(32)),
+                    "  return ", Convert("x", result), ";\n");
   } else if (!is_u64) {
     absl::StrAppend(&body, "  return ", Convert("x", result), ";\n");
   } else {
@@ -284,7 +281,8 @@ std::string CPrelude::Bitcast(const std::string& x, DType from, DType to) {
   // A bool's image in memory is a byte.
   if (from.IsBool()) {
     const DType byte = ir::kUInt8.Vec(from.lanes());
-    const std::string image = from.lanes() == 1 ? Convert(x, byte) : dialect_.bitcast(x, Type(byte));
+    const std::string image =
+        from.lanes() == 1 ? Convert(x, byte) : dialect_.bitcast(x, Type(byte));
     return to == byte ? image : Bitcast(image, byte, to);
   }
   if (to.IsBool()) {
@@ -295,8 +293,8 @@ std::string CPrelude::Bitcast(const std::string& x, DType from, DType to) {
 }
 
 std::string CPrelude::Divide(Op op, const std::string& x, const std::string& y, DType d) {
-  std::string name = absl::StrCat(
-      absl::AsciiStrToLower(std::string(ir::OpName(op))), "_", d.Scalar().ToString(), "x", d.lanes());
+  std::string name = absl::StrCat(absl::AsciiStrToLower(std::string(ir::OpName(op))), "_",
+                                  d.Scalar().ToString(), "x", d.lanes());
   const std::string t = Type(d);
   const bool is_signed = !d.IsUnsigned();
   const bool floor = is_signed && (op == Op::kFloorDiv || op == Op::kFloorMod);
@@ -308,8 +306,8 @@ std::string CPrelude::Divide(Op op, const std::string& x, const std::string& y, 
   absl::StrAppend(&body, absl::Substitute("  q = y == 0 ? ($0)(0) : q;\n", t));
   absl::StrAppend(&body, "  ", t, " r = x - q * y;\n");
   if (floor) {
-    absl::StrAppend(&body, "  ", t, " low = ",
-                    OneOrZero("((r != 0) & (y != 0) & ((r ^ y) < 0))", d), ";\n");
+    absl::StrAppend(&body, "  ", t,
+                    " low = ", OneOrZero("((r != 0) & (y != 0) & ((r ^ y) < 0))", d), ";\n");
     absl::StrAppend(&body, quotient ? "  q -= low;\n" : "  r += low * y;\n");
   }
   absl::StrAppend(&body, "  return ", quotient ? "q" : "r", ";\n");
@@ -328,11 +326,11 @@ std::string CPrelude::Max(const std::string& x, const std::string& y, DType d) {
 std::string CPrelude::Reduce(Op op, const std::string& x, DType source) {
   const DType d = source.Scalar();
   const std::string name =
-      absl::StrCat("reduce_", absl::AsciiStrToLower(std::string(ir::OpName(op))), "_", d.ToString(), "x",
-                   source.lanes());
+      absl::StrCat("reduce_", absl::AsciiStrToLower(std::string(ir::OpName(op))), "_", d.ToString(),
+                   "x", source.lanes());
   const auto combine = [&](const std::string& a, const std::string& b, DType t) {
     if (op == Op::kMax && !t.IsBool()) return Max(a, b, t);
-    const char* sign = op == Op::kAdd ? (t.IsBool() ? "|" : "+")
+    const char* sign = op == Op::kAdd   ? (t.IsBool() ? "|" : "+")
                        : op == Op::kMul ? (t.IsBool() ? "&" : "*")
                                         : "|";
     return absl::StrCat(a, " ", sign, " ", b);

@@ -1,5 +1,5 @@
-// The part of a C source above the kernel: vector types and helper functions, each written once when
-// something first needs it. What takes an operand more than once, or more than one line, is a
+// The part of a C source above the kernel: vector types and helper functions, each written once
+// when something first needs it. What takes an operand more than once, or more than one line, is a
 // helper; the kernel stays readable.
 #ifndef TG_CODEGEN_RENDER_CSTYLE_C_PRELUDE_H_
 #define TG_CODEGEN_RENDER_CSTYLE_C_PRELUDE_H_
@@ -41,9 +41,8 @@ class CPrelude {
   // A vector `index` is relative to `address`; an empty one means consecutive elements.
   std::string LoadLanes(const std::string& address, const std::string& index, ir::DType index_type,
                         const std::string& gate, const std::string& alternative, ir::DType d);
-  std::string StoreLanes(const std::string& address, const std::string& index,
-                         ir::DType index_type, const std::string& gate, const std::string& value,
-                         ir::DType d);
+  std::string StoreLanes(const std::string& address, const std::string& index, ir::DType index_type,
+                         const std::string& gate, const std::string& value, ir::DType d);
 
   const std::string& text() const { return text_; }
 

@@ -102,8 +102,8 @@ absl::Status CWriter::Unsupported(const UOp& u) const {
     absl::StrAppend(out, s.dtype().ToString());
   });
   return absl::UnimplementedError(absl::StrCat(dialect_.name, ": ", program_.name, ": no form for ",
-                                               ir::OpName(u.op()), " of ", u.dtype().ToString(), "(",
-                                               types, ")"));
+                                               ir::OpName(u.op()), " of ", u.dtype().ToString(),
+                                               "(", types, ")"));
 }
 
 absl::Status CWriter::Broken(const UOp& u, absl::string_view why) const {
@@ -132,8 +132,7 @@ void CWriter::CountUses() {
         use(s);
       }
     }
-    if (u.Is(Op::kIf) || (u.Is(Op::kRange) &&
-                          u.arg_as<ir::RangeArg>().type != AxisType::kThread)) {
+    if (u.Is(Op::kIf) || (u.Is(Op::kRange) && u.arg_as<ir::RangeArg>().type != AxisType::kThread)) {
       open.push_back(++scopes);
     } else if (u.Is(Op::kEndIf) && open.size() > 1) {
       open.pop_back();
@@ -187,8 +186,8 @@ absl::Status CWriter::Declare() {
       m.name = absl::StrCat("data", slot);
       m.is_const = !written[slot];
       by_slot[slot] = {absl::StrCat(m.is_const ? "const " : "", dialect_.parameter_space,
-                                    prelude_.ElementType(u.dtype()), "* ", dialect_.restrict_keyword,
-                                    " ", m.name),
+                                    prelude_.ElementType(u.dtype()), "* ",
+                                    dialect_.restrict_keyword, " ", m.name),
                        absl::StrCat("buffers[", slot, "]")};
     } else if (u.Is(Op::kBuffer)) {
       const ir::BufferArg& arg = u.arg_as<ir::BufferArg>();
@@ -268,7 +267,8 @@ absl::StatusOr<std::string> CWriter::Constant(const UOp& u) {
 
 absl::StatusOr<CWriter::Access> CWriter::Decode(const UOp& u) {
   const UOp& address = u.src(0);
-  if (!address.Is(Op::kIndex) || address.src_count() < 2) return Broken(u, "its address is no Index");
+  if (!address.Is(Op::kIndex) || address.src_count() < 2)
+    return Broken(u, "its address is no Index");
   const auto it = memory_.find(MemoryOf(address).id());
   if (it == memory_.end()) return Broken(u, "memory that is not listed before it");
   Access a{&it->second, address.src(1), UOp()};
@@ -286,7 +286,8 @@ absl::StatusOr<CWriter::Access> CWriter::Decode(const UOp& u) {
   if (!fits(a.index) || (a.gate && !fits(a.gate))) {
     return Broken(u, "lanes of value, index and gate differ");
   }
-  if (a.memory->is_register && !a.index.IsConst()) return Broken(u, "a register index is no constant");
+  if (a.memory->is_register && !a.index.IsConst())
+    return Broken(u, "a register index is no constant");
   return a;
 }
 
@@ -296,7 +297,8 @@ std::string CWriter::Address(const Access& a) {
   const int64_t element = a.index.const_int();
   for (const auto& [piece, name] : a.memory->pieces) {
     if (element < piece.begin || element >= piece.end) continue;
-    if (piece.exact) return absl::StrCat("((", prelude_.ElementType(a.memory->dtype), "*)&", name, ")");
+    if (piece.exact)
+      return absl::StrCat("((", prelude_.ElementType(a.memory->dtype), "*)&", name, ")");
     return absl::StrCat("(", name, "+", element - piece.begin, ")");
   }
   return "0";
@@ -329,7 +331,8 @@ absl::Status CWriter::EmitLoad(const UOp& u) {
   std::string alternative;
   if (a->gate) {
     if (u.src_count() > 1) {
-      if (!text_.contains(u.src(1).id()) || u.src(1).dtype() != d) return Broken(u, "its alternative");
+      if (!text_.contains(u.src(1).id()) || u.src(1).dtype() != d)
+        return Broken(u, "its alternative");
       alternative = Text(u.src(1));
     } else {
       auto zero = Constant(ir::Const(d, 0));
@@ -370,12 +373,11 @@ absl::Status CWriter::EmitStore(const UOp& u) {
     Line(absl::StrCat(guard, place, " = ", Text(u.src(1)), ";"));
   } else {
     const bool vector_index = a->index.dtype().lanes() > 1;
-    Line(absl::StrCat(guard,
-                      prelude_.StoreLanes(Address(*a), vector_index ? Text(a->index) : "",
-                                          a->index.dtype(),
-                                          a->gate && !scalar_gate ? Text(a->gate) : "",
-                                          Text(u.src(1)), d),
-                      ";"));
+    Line(absl::StrCat(
+        guard,
+        prelude_.StoreLanes(Address(*a), vector_index ? Text(a->index) : "", a->index.dtype(),
+                            a->gate && !scalar_gate ? Text(a->gate) : "", Text(u.src(1)), d),
+        ";"));
   }
   return absl::OkStatus();
 }
@@ -428,15 +430,16 @@ absl::Status CWriter::EmitStack(const UOp& u) {
   const std::string type = prelude_.Type(d);
   if (splat) {
     // The cast of a _Bool to a vector of bytes would splat its bits.
-    Define(u, absl::StrCat("(", type, ")(", d.IsBool() ? "(unsigned char)" : "", Text(u.src(0)), ")"),
+    Define(u,
+           absl::StrCat("(", type, ")(", d.IsBool() ? "(unsigned char)" : "", Text(u.src(0)), ")"),
            "cast");
     return absl::OkStatus();
   }
-  Define(u, absl::StrCat("(", type, "){", absl::StrJoin(u.src(), ", ",
-                                                        [this](std::string* out, const UOp& s) {
-                                                          *out += Text(s);
-                                                        }),
-                         "}"),
+  Define(u,
+         absl::StrCat("(", type, "){",
+                      absl::StrJoin(u.src(), ", ",
+                                    [this](std::string* out, const UOp& s) { *out += Text(s); }),
+                      "}"),
          "cast");
   return absl::OkStatus();
 }
@@ -485,8 +488,9 @@ absl::StatusOr<std::string> CWriter::Alu(const UOp& u) {
   const std::string y = u.src_count() > 1 ? Text(u.src(1)) : "";
   // C computes with narrow scalars as ints; the result has the width of the type.
   const auto narrow = [&](std::string text) {
-    return d.lanes() == 1 && !is_float && d.bits() < 32 ? dialect_.convert(text, prelude_.Type(d), 1)
-                                                        : absl::StrCat("(", text, ")");
+    return d.lanes() == 1 && !is_float && d.bits() < 32
+               ? dialect_.convert(text, prelude_.Type(d), 1)
+               : absl::StrCat("(", text, ")");
   };
   const auto infix = [&](const char* sign) { return narrow(absl::StrCat(x, sign, y)); };
   switch (u.op()) {
@@ -570,12 +574,14 @@ absl::Status CWriter::EmitElementwise(const UOp& u) {
   const DType d = u.dtype();
   if (u.Is(Op::kCast) || u.Is(Op::kBitcast)) {
     const DType from = u.src(0).dtype();
-    if (prelude_.ElementType(d).empty() || prelude_.ElementType(from).empty()) return Unsupported(u);
+    if (prelude_.ElementType(d).empty() || prelude_.ElementType(from).empty())
+      return Unsupported(u);
     if (u.Is(Op::kCast) ? from.lanes() != d.lanes() : from.size() != d.size()) {
       return Broken(u, "source and result differ in size");
     }
-    Define(u, u.Is(Op::kCast) ? prelude_.Cast(Text(u.src(0)), from, d)
-                              : prelude_.Bitcast(Text(u.src(0)), from, d),
+    Define(u,
+           u.Is(Op::kCast) ? prelude_.Cast(Text(u.src(0)), from, d)
+                           : prelude_.Bitcast(Text(u.src(0)), from, d),
            "cast");
     return absl::OkStatus();
   }

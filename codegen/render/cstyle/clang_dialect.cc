@@ -101,8 +101,8 @@ std::string OpenKernel(const lower::LinearProgram& program,
 std::string CloseKernel(const lower::LinearProgram& program,
                         const std::vector<KernelParameter>& parameters) {
   return absl::StrCat(
-      "}\nvoid ", program.name,
-      "(void* const* buffers, const long* vars, long core_id) {\n  ", program.name, "_body(",
+      "}\nvoid ", program.name, "(void* const* buffers, const long* vars, long core_id) {\n  ",
+      program.name, "_body(",
       absl::StrJoin(parameters, ", ",
                     [](std::string* out, const KernelParameter& p) { *out += p.argument; }),
       ");\n}\n");

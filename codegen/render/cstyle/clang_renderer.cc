@@ -98,9 +98,8 @@ class ClangRenderer : public Renderer {
           "; install the Debian package clang-22 or name a clang with the setting CC"));
     }
     if (!object.ok()) {
-      return absl::Status(object.status().code(),
-                          absl::StrCat("CPU:CLANG: ", program.name, ": ",
-                                       object.status().message()));
+      return absl::Status(object.status().code(), absl::StrCat("CPU:CLANG: ", program.name, ": ",
+                                                               object.status().message()));
     }
     return object;
   }
@@ -108,17 +107,33 @@ class ClangRenderer : public Renderer {
  private:
   absl::StatusOr<std::string> Run(const std::string& compiler, absl::string_view source) const {
     std::vector<std::string> arguments = {
-        compiler, "-x", "c", "-c", "-w", "-O2", "-fPIC",
+      compiler,
+      "-x",
+      "c",
+      "-c",
+      "-w",
+      "-O2",
+      "-fPIC",
 #if defined(__aarch64__)
-        "-mcpu=native",
+      "-mcpu=native",
 #else
-        "-march=native",
-        absl::StrCat("-mprefer-vector-width=", target_.vector_bytes * 8),
+      "-march=native",
+      absl::StrCat("-mprefer-vector-width=", target_.vector_bytes * 8),
 #endif
-        // Wrapping integers and untyped memory are what programs mean.
-        "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=fast", "-fno-math-errno", "-ffreestanding",
-        "-fno-ident", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-nostdlib",
-        "-o", "-", "-"};
+      // Wrapping integers and untyped memory are what programs mean.
+      "-fwrapv",
+      "-fno-strict-aliasing",
+      "-ffp-contract=fast",
+      "-fno-math-errno",
+      "-ffreestanding",
+      "-fno-ident",
+      "-fno-stack-protector",
+      "-fno-asynchronous-unwind-tables",
+      "-nostdlib",
+      "-o",
+      "-",
+      "-"
+    };
     return RunCompiler(arguments, source);
   }
 

@@ -46,7 +46,8 @@ class Stream {
     out->resize(static_cast<size_t>(size));
     size_t done = 0;
     while (done < out->size()) {
-      const ssize_t n = pread(fd_, out->data() + done, out->size() - done, static_cast<off_t>(done));
+      const ssize_t n =
+          pread(fd_, out->data() + done, out->size() - done, static_cast<off_t>(done));
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return false;
       done += static_cast<size_t>(n);
@@ -65,7 +66,8 @@ absl::StatusOr<std::string> RunCompiler(const std::vector<std::string>& argument
   const std::string& program = arguments[0];
   const Stream in, out, err;
   if (in.fd() < 0 || out.fd() < 0 || err.fd() < 0 || !in.Write(input)) {
-    return absl::InternalError(absl::StrCat(program, ": no memory for its input: ", strerror(errno)));
+    return absl::InternalError(
+        absl::StrCat(program, ": no memory for its input: ", strerror(errno)));
   }
   std::vector<char*> argv;
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
@@ -84,7 +86,8 @@ absl::StatusOr<std::string> RunCompiler(const std::vector<std::string>& argument
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = -1;
-  const int error = posix_spawnp(&child, program.c_str(), &actions, &attributes, argv.data(), environ);
+  const int error =
+      posix_spawnp(&child, program.c_str(), &actions, &attributes, argv.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error == ENOENT) return absl::NotFoundError(absl::StrCat(program, ": no such program"));

@@ -1,8 +1,9 @@
-// What differs between the languages of the C family. The renderer (c_renderer.h) walks a program and
-// knows what C, OpenCL C, CUDA and HIP have in common; a dialect says the rest.
+// What differs between the languages of the C family. The renderer (c_renderer.h) walks a program
+// and knows what C, OpenCL C, CUDA and HIP have in common; a dialect says the rest.
 //
-// Vector types have OpenCL's names (float4, uchar16) in every dialect. A vector of bools is a vector
-// of bytes that are 0 or 1 (`bool16`); bfloat16 and fp8 values are their bits in unsigned integers.
+// Vector types have OpenCL's names (float4, uchar16) in every dialect. A vector of bools is a
+// vector of bytes that are 0 or 1 (`bool16`); bfloat16 and fp8 values are their bits in unsigned
+// integers.
 #ifndef TG_CODEGEN_RENDER_CSTYLE_DIALECT_H_
 #define TG_CODEGEN_RENDER_CSTYLE_DIALECT_H_
 

@@ -105,8 +105,8 @@ Value* EmitDivision(Builder& b, const UOp& u, Value* x, Value* d) {
 Value* EmitMax(Builder& b, DType d, Value* x, Value* y) {
   if (d.IsBool()) return b.CreateOr(x, y);
   if (!d.IsFloat()) {
-    return b.CreateBinaryIntrinsic(
-        d.IsUnsigned() ? llvm::Intrinsic::umax : llvm::Intrinsic::smax, x, y);
+    return b.CreateBinaryIntrinsic(d.IsUnsigned() ? llvm::Intrinsic::umax : llvm::Intrinsic::smax,
+                                   x, y);
   }
   llvm::FastMathFlags flags = b.getFastMathFlags();
   flags.setNoSignedZeros();  // else each maximum tests for zeros
@@ -121,8 +121,7 @@ Value* EmitComparison(Builder& b, Op op, DType d, Value* x, Value* y) {
                                            : Predicate::FCMP_OEQ,
                         x, y);
   }
-  const Predicate less =
-      d.IsUnsigned() || d.IsBool() ? Predicate::ICMP_ULT : Predicate::ICMP_SLT;
+  const Predicate less = d.IsUnsigned() || d.IsBool() ? Predicate::ICMP_ULT : Predicate::ICMP_SLT;
   return b.CreateICmp(op == Op::kCmpLt   ? less
                       : op == Op::kCmpNe ? Predicate::ICMP_NE
                                          : Predicate::ICMP_EQ,

@@ -69,8 +69,8 @@ Value* Float32ToFp8(Builder& b, Value* v, const Fp8Layout& f) {
   // Finite values saturate. An infinity is itself, or NaN where there is none.
   Value* nan = f.has_infinity ? b.CreateICmpUGT(magnitude, Int(bits, 0x7F800000))
                               : b.CreateICmpUGE(magnitude, Int(bits, 0x7F800000));
-  Value* a = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, magnitude,
-                                     Int(bits, f.max_float_bits()));
+  Value* a =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, magnitude, Int(bits, f.max_float_bits()));
   // Normal results: round the mantissa in place (a carry goes into the exponent) and rebias.
   Value* odd = b.CreateAnd(b.CreateLShr(a, Int(bits, f.shift())), Int(bits, 1));
   Value* rounded = b.CreateAdd(a, b.CreateAdd(odd, Int(bits, (1u << (f.shift() - 1)) - 1)));
@@ -80,8 +80,8 @@ Value* Float32ToFp8(Builder& b, Value* v, const Fp8Layout& f) {
   Value* magic = Int(bits, f.subnormal_magic_bits());
   Value* sum = b.CreateFAdd(b.CreateBitCast(a, v->getType()), b.CreateBitCast(magic, v->getType()));
   Value* subnormal = b.CreateSub(b.CreateBitCast(sum, bits->getType()), magic);
-  Value* code = b.CreateSelect(b.CreateICmpULT(a, Int(bits, f.min_normal_float_bits())), subnormal,
-                               normal);
+  Value* code =
+      b.CreateSelect(b.CreateICmpULT(a, Int(bits, f.min_normal_float_bits())), subnormal, normal);
   if (f.has_infinity) {
     code = b.CreateSelect(b.CreateICmpEQ(magnitude, Int(bits, 0x7F800000)),
                           Int(bits, f.max_code + 1), code);

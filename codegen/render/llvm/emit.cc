@@ -112,7 +112,7 @@ class Emitter {
   absl::flat_hash_map<const void*, Value*> wide_;  // 64-bit twins of int32 values
   absl::flat_hash_map<const void*, Memory> memory_;
   absl::flat_hash_map<std::string, Value*> variable_value_;  // 64 bits each
-  std::vector<llvm::MDNode*> alias_scope_;  // by slot
+  std::vector<llvm::MDNode*> alias_scope_;                   // by slot
   std::vector<llvm::MDNode*> no_alias_;
   std::vector<Scope> scopes_;
   llvm::AllocaInst* dummy_ = nullptr;
@@ -121,10 +121,11 @@ class Emitter {
 
 absl::Status Emitter::Unsupported(const UOp& u) const {
   std::string types;
-  for (const UOp& s : u.src()) absl::StrAppend(&types, types.empty() ? "" : ", ", s.dtype().ToString());
+  for (const UOp& s : u.src())
+    absl::StrAppend(&types, types.empty() ? "" : ", ", s.dtype().ToString());
   return absl::UnimplementedError(absl::StrCat("CPU:LLVM: ", program_.name, ": no form for ",
-                                               ir::OpName(u.op()), " of ", u.dtype().ToString(), "(",
-                                               types, ")"));
+                                               ir::OpName(u.op()), " of ", u.dtype().ToString(),
+                                               "(", types, ")"));
 }
 
 absl::Status Emitter::Broken(const UOp& u, absl::string_view why) const {
@@ -202,9 +203,9 @@ absl::Status Emitter::DeclareMemory() {
       }
       local_bytes += arg.size * u.dtype().bytes();
       if (arg.size < 0 || arg.size > kMaxLocalBytes || local_bytes > kMaxLocalBytes) {
-        return absl::ResourceExhaustedError(
-            absl::StrCat("CPU:LLVM: ", program_.name, ": local buffers of more than ",
-                         kMaxLocalBytes, " bytes"));
+        return absl::ResourceExhaustedError(absl::StrCat("CPU:LLVM: ", program_.name,
+                                                         ": local buffers of more than ",
+                                                         kMaxLocalBytes, " bytes"));
       }
       Memory& m = memory_[u.id()];
       m.dtype = u.dtype().Scalar();
@@ -264,7 +265,8 @@ Value* Emitter::VectorAddress(const Memory& memory, const UOp& index) {
 
 absl::Status Emitter::Decode(const UOp& u, Access* out) {
   const UOp& address = u.src(0);
-  if (!address.Is(Op::kIndex) || address.src_count() < 2) return Broken(u, "its address is no Index");
+  if (!address.Is(Op::kIndex) || address.src_count() < 2)
+    return Broken(u, "its address is no Index");
   auto it = memory_.find(MemoryOf(address).id());
   if (it == memory_.end()) return Broken(u, "memory that is not listed before it");
   out->memory = &it->second;
@@ -320,7 +322,8 @@ absl::Status Emitter::EmitRange(const UOp& u) {
   Scope scope{u};
   scope.limit = Wide(size);
   BasicBlock* before = b_.GetInsertBlock();
-  const std::string name = absl::StrCat(std::string(1, ir::AxisTypeLetter(arg.type)), "idx", arg.id);
+  const std::string name =
+      absl::StrCat(std::string(1, ir::AxisTypeLetter(arg.type)), "idx", arg.id);
   scope.body = BasicBlock::Create(context_, name + ".loop", function_);
   scope.exit = BasicBlock::Create(context_, name + ".exit", function_);
   if (size.vmin() > 0) {
@@ -383,7 +386,8 @@ absl::Status Emitter::EmitStack(const UOp& u) {
   bool splat = true;
   for (const UOp& s : u.src()) {
     lanes.push_back(Get(s));
-    if (lanes.back() == nullptr || s.dtype() != d.Scalar()) return Broken(u, "a lane of another type");
+    if (lanes.back() == nullptr || s.dtype() != d.Scalar())
+      return Broken(u, "a lane of another type");
     splat = splat && lanes.back() == lanes.front();
   }
   if (d.lanes() == 1) {
@@ -480,8 +484,8 @@ absl::Status Emitter::EmitLoad(const UOp& u) {
   } else {
     Value* mask = gate;
     if (mask != nullptr && !gate_has_lanes) mask = b_.CreateVectorSplat(d.lanes(), gate);
-    llvm::Instruction* load = b_.CreateMaskedGather(
-        memory_type, VectorAddress(*a.memory, a.index), align, mask, alternative);
+    llvm::Instruction* load = b_.CreateMaskedGather(memory_type, VectorAddress(*a.memory, a.index),
+                                                    align, mask, alternative);
     MarkAlias(*a.memory, load);
     v = load;
   }
@@ -514,18 +518,16 @@ absl::Status Emitter::EmitStore(const UOp& u) {
   }
   if (index_lanes == 1) {
     Value* address = Address(*a.memory, a.index);
-    MarkAlias(*a.memory, gate == nullptr
-                             ? static_cast<llvm::Instruction*>(b_.CreateAlignedStore(v, address, align))
-                             : b_.CreateMaskedStore(v, address, align, gate));
+    MarkAlias(*a.memory, gate == nullptr ? static_cast<llvm::Instruction*>(
+                                               b_.CreateAlignedStore(v, address, align))
+                                         : b_.CreateMaskedStore(v, address, align, gate));
   } else if (a.index.Is(Op::kStack) && gate == nullptr) {
     for (int i = 0; i < d.lanes(); ++i) {
       Value* lane = b_.CreateExtractElement(v, b_.getInt64(i));
-      MarkAlias(*a.memory,
-                b_.CreateAlignedStore(lane, Address(*a.memory, a.index.src(i)), align));
+      MarkAlias(*a.memory, b_.CreateAlignedStore(lane, Address(*a.memory, a.index.src(i)), align));
     }
   } else {
-    MarkAlias(*a.memory,
-              b_.CreateMaskedScatter(v, VectorAddress(*a.memory, a.index), align, gate));
+    MarkAlias(*a.memory, b_.CreateMaskedScatter(v, VectorAddress(*a.memory, a.index), align, gate));
   }
   if (after != nullptr) {
     b_.CreateBr(after);
@@ -547,8 +549,8 @@ absl::Status Emitter::EmitElementwise(const UOp& u) {
     if (u.Is(Op::kCast) ? from.lanes() != d.lanes() : from.size() != d.size()) {
       return Broken(u, "source and result differ in size");
     }
-    Set(u, u.Is(Op::kCast) ? EmitCast(b_, sources[0], from, d)
-                           : EmitBitcast(b_, sources[0], from, d));
+    Set(u,
+        u.Is(Op::kCast) ? EmitCast(b_, sources[0], from, d) : EmitBitcast(b_, sources[0], from, d));
     return absl::OkStatus();
   }
   if (!CanEmitAlu(u)) return Unsupported(u);
@@ -598,7 +600,8 @@ absl::Status Emitter::Emit(const UOp& u) {
     case Op::kLane: {
       const int64_t lane = u.arg_as<int64_t>();
       Value* v = Get(u.src(0));
-      if (v == nullptr || lane < 0 || lane >= u.src(0).dtype().lanes()) return Broken(u, "no such lane");
+      if (v == nullptr || lane < 0 || lane >= u.src(0).dtype().lanes())
+        return Broken(u, "no such lane");
       Set(u, u.src(0).dtype().lanes() == 1 ? v : b_.CreateExtractElement(v, b_.getInt64(lane)));
       return absl::OkStatus();
     }

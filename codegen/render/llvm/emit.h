@@ -23,8 +23,8 @@ namespace tg::render {
 inline constexpr int64_t kMaxLocalBytes = 4 << 20;
 
 // Adds the function `program.name` to `module`, whose triple and data layout are set. Errors:
-// Unimplemented names the operation and dtype that have no form here; Internal tells how the program
-// breaks its contract; ResourceExhausted: more than kMaxLocalBytes.
+// Unimplemented names the operation and dtype that have no form here; Internal tells how the
+// program breaks its contract; ResourceExhausted: more than kMaxLocalBytes.
 absl::Status EmitProgram(const lower::LinearProgram& program, llvm::Module& module);
 
 }  // namespace tg::render

@@ -174,9 +174,8 @@ class LlvmCpuRenderer : public Renderer {
       return absl::InternalError(absl::StrCat("CPU:LLVM: ", ToStd(machine.takeError())));
     }
     if (!(*machine)->getMCSubtargetInfo()->isCPUStringValid(cpu_)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("CPU:LLVM: LLVM knows no ", triple_.getArchName().str(), " processor '",
-                       cpu_, "'"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "CPU:LLVM: LLVM knows no ", triple_.getArchName().str(), " processor '", cpu_, "'"));
     }
     return std::move(*machine);
   }
@@ -244,8 +243,7 @@ class LlvmCpuRenderer : public Renderer {
     builder.registerCGSCCAnalyses(cgscc_analyses);
     builder.registerFunctionAnalyses(function_analyses);
     builder.registerLoopAnalyses(loop_analyses);
-    builder.crossRegisterProxies(loop_analyses, function_analyses, cgscc_analyses,
-                                 module_analyses);
+    builder.crossRegisterProxies(loop_analyses, function_analyses, cgscc_analyses, module_analyses);
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
     passes.addPass(llvm::EarlyCSEPass());

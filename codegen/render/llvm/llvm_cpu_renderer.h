@@ -1,8 +1,8 @@
 // The LLVM renderer for CPUs (`DEV=CPU`, `DEV=CPU:LLVM`): linear program to LLVM IR through
 // IRBuilder, and from there to an object file in memory with ORC's compile layer.
 //
-// Code is for the processor and features of this machine, or of another x86-64 or AArch64 one. It is
-// vectorised and unrolled by our own optimizer: LLVM's loop optimisers stay off, which keeps a
+// Code is for the processor and features of this machine, or of another x86-64 or AArch64 one. It
+// is vectorised and unrolled by our own optimizer: LLVM's loop optimisers stay off, which keeps a
 // kernel's compile time at some milliseconds. Floats follow IEEE 754, except that a product and a
 // sum may be contracted into one rounding; nothing is reassociated.
 #ifndef TG_CODEGEN_RENDER_LLVM_LLVM_CPU_RENDERER_H_

@@ -43,7 +43,8 @@ UOp ProgramBuilder::Variable(absl::string_view name, int64_t min, int64_t max, D
 
 UOp ProgramBuilder::Address(const UOp& memory, const UOp& index, const UOp& gate) const {
   UOp base = memory;
-  if (memory.Is(Op::kBuffer) && last_) base = UOp::Make(Op::kAfter, memory.dtype(), {memory, last_});
+  if (memory.Is(Op::kBuffer) && last_)
+    base = UOp::Make(Op::kAfter, memory.dtype(), {memory, last_});
   std::vector<UOp> src = {base, index};
   if (gate) src.push_back(gate);
   return UOp::Make(Op::kIndex, memory.dtype(), src);
@@ -56,8 +57,7 @@ UOp ProgramBuilder::Load(const UOp& memory, const UOp& index, int lanes, const U
   return Add(UOp::Make(Op::kLoad, memory.dtype().Vec(lanes), src));
 }
 
-void ProgramBuilder::Store(const UOp& memory, const UOp& index, const UOp& value,
-                           const UOp& gate) {
+void ProgramBuilder::Store(const UOp& memory, const UOp& index, const UOp& value, const UOp& gate) {
   last_ = Add(UOp::Make(Op::kStore, ir::kVoid, {Address(memory, index, gate), value}));
 }
 

@@ -48,7 +48,8 @@ class GuardedMemory {
   size_t size_ = 0;
 };
 
-// An element as a number: floats (and only they) in `f`, other kinds in `i` as ir::WrapToInt gives it.
+// An element as a number: floats (and only they) in `f`, other kinds in `i` as ir::WrapToInt gives
+// it.
 struct Number {
   double f = 0;
   int64_t i = 0;
@@ -59,8 +60,8 @@ void WriteElement(void* memory, ir::DType d, int64_t index, Number n);
 bool SameNumber(Number a, Number b, ir::DType d);
 std::string NumberToString(Number n, ir::DType d);
 
-// A program that was compiled by a renderer and loaded. Run goes through its parts in turn; `vars` are
-// in the order of the program's variables.
+// A program that was compiled by a renderer and loaded. Run goes through its parts in turn; `vars`
+// are in the order of the program's variables.
 class CompiledProgram {
  public:
   static absl::StatusOr<CompiledProgram> Compile(const Renderer& renderer,
