@@ -162,7 +162,7 @@ Bounds CastBounds(const UOp& x, DType d) {
     if (x.vmin() > 0 || x.vmax() < 0) return {1, 1};
     return {0, !(x.vmin() == 0 && x.vmax() == 0)};
   }
-  if (from.scalar() == ScalarType::kUInt64 && Saturated(x.bounds())) return All(d);
+  if (from.scalar() == ScalarType::kUInt64 && x.vmin() < 0) return All(d);
   if (from.IsWeak() && Saturated(x.bounds())) return d.IsWeak() ? x.bounds() : All(d);
   return Fit(x.vmin(), x.vmax(), d);
 }

@@ -149,6 +149,7 @@ UOp FoldFloat(Op op, DType d, absl::Span<const UOp> src) {
 UOp FoldCast(DType d, const UOp& x) {
   if (const ConstFloat* v = std::get_if<ConstFloat>(&x.arg())) return Const(d, v->value);
   const int64_t v = x.const_int();
+  if (d.scalar() == ScalarType::kWeakInt && IsUInt64(x.dtype()) && v < 0) return UOp();
   if (d.scalar() == ScalarType::kFloat32) {
     // By way of double, a large integer would be rounded twice.
     return Const(d, static_cast<double>(IsUInt64(x.dtype())

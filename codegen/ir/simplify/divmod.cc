@@ -290,9 +290,13 @@ UOp SimplifyFloorMod(const UOp& x, int64_t c) {
 
   // Coefficients in [0, c).
   for (LinearTerm& t : reduced.terms) t.coef = FloorRemainder(t.coef, c);
-  const UOp dividend = FromTerms(reduced, d);
-  if (dividend == x || !FitsType(reduced, d)) return UOp();
-  return ModConst(dividend, c);
+  const bool same = reduced.constant == form.constant &&
+                    std::equal(form.terms.begin(), form.terms.end(), reduced.terms.begin(),
+                               reduced.terms.end(), [](const LinearTerm& a, const LinearTerm& b) {
+                                 return a.term == b.term && a.coef == b.coef;
+                               });
+  if (same || !FitsType(reduced, d)) return UOp();
+  return ModConst(FromTerms(reduced, d), c);
 }
 
 namespace {

@@ -18,9 +18,8 @@ Value Unspecified() { return {.state = State::kUnspecified}; }
 Value OfInt(Int v, DType d) {
   if (d.IsBool()) return {.i = v != 0};
   if (d.IsWeak()) {
-    if (v < std::numeric_limits<int64_t>::min() || v > std::numeric_limits<int64_t>::max()) {
-      return Unspecified();
-    }
+    constexpr Int kLimit = Int{1} << 100;
+    if (v < -kLimit || v > kLimit) return {.state = State::kTooLarge};
     return {.i = v};
   }
   const Int period = Int{1} << d.bits();
@@ -53,12 +52,15 @@ Value BinaryInt(Op op, Int a, Int b, DType in, DType out) {
       return OfInt(a + b, out);
     case Op::kSub:
       return OfInt(a - b, out);
-    case Op::kMul:
-      return OfInt(a * b, out);
+    case Op::kMul: {
+      Int product;
+      if (__builtin_mul_overflow(a, b, &product)) return {.state = State::kTooLarge};
+      return OfInt(product, out);
+    }
     case Op::kShl: {
       const int bits = in.IsWeak() ? 62 : in.bits();
       if (b < 0 || b >= bits) return Unspecified();
-      return OfInt(a * (Int{1} << static_cast<int>(b)), out);
+      return BinaryInt(Op::kMul, a, Int{1} << static_cast<int>(b), in, out);
     }
     case Op::kShr: {
       const int bits = in.IsWeak() ? 62 : in.bits();
@@ -228,6 +230,10 @@ Value Evaluator::Run(const std::vector<Value>& values) {
     if (a.state != State::kDefined || b.state != State::kDefined) {
       // An unspecified bool is still one of two: it does not matter beside the other operand.
       const Value& known = a.state == State::kDefined ? a : b;
+      if (a.state == State::kTooLarge || b.state == State::kTooLarge) {
+        r = {.state = State::kTooLarge};
+        continue;
+      }
       const bool decided = known.state == State::kDefined && s.src_type.IsBool() &&
                            ((s.op == Op::kAnd && known.i == 0) || (s.op == Op::kOr && known.i == 1));
       r = decided ? known : Unspecified();
@@ -240,7 +246,10 @@ Value Evaluator::Run(const std::vector<Value>& values) {
 }
 
 bool Refines(const Value& before, const Value& after, DType d) {
-  if (before.state == State::kUnspecified) return true;
+  if (before.state == State::kUnspecified || before.state == State::kTooLarge ||
+      after.state == State::kTooLarge) {
+    return true;
+  }
   if (before.state != after.state) return false;
   if (before.state == State::kInvalid) return true;
   if (d.IsFloat()) return before.f == after.f || (before.f != before.f && after.f != after.f);
@@ -252,6 +261,7 @@ std::string ToString(const Value& v, DType d) {
     case State::kInvalid:
       return "Invalid";
     case State::kUnspecified:
+    case State::kTooLarge:
       return "unspecified";
     case State::kDefined:
       break;

@@ -14,7 +14,8 @@ namespace tg::ir::testing {
 struct Value {
   enum class State : uint8_t {
     kDefined,
-    kUnspecified,  // division by zero, a shift too far, an exact integer beyond int64
+    kUnspecified,  // division by zero, a shift too far
+    kTooLarge,     // an exact integer too large for this evaluator (2^100): not compared
     kInvalid,      // Invalid
   };
   State state = State::kDefined;

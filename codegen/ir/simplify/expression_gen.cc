@@ -366,6 +366,23 @@ std::optional<Difference> FindDifference(const UOp& before, const UOp& after, ui
   return std::nullopt;
 }
 
+namespace {
+
+// Leaves the sizes of ranges alone.
+UOp ReplaceIn(const UOp& root, const UOp& from, const UOp& to) {
+  absl::flat_hash_map<UOp, UOp> done = {{from, to}};
+  auto inside = [&from](const UOp& u) { return IsElementwise(u.op()) && !(u == from); };
+  for (const UOp& u : Toposort(root, inside)) {
+    if (!inside(u)) continue;
+    std::vector<UOp> src;
+    for (const UOp& s : u.src()) src.push_back(done.contains(s) ? done.at(s) : s);
+    done.emplace(u, u.WithSrc(src));
+  }
+  return done.contains(root) ? done.at(root) : root;
+}
+
+}  // namespace
+
 UOp Minimize(const UOp& start, const std::function<bool(const UOp&)>& fails) {
   UOp best = start;
   for (bool smaller = true; smaller;) {
@@ -374,8 +391,10 @@ UOp Minimize(const UOp& start, const std::function<bool(const UOp&)>& fails) {
     const size_t size = nodes.size();
     auto accept = [&](const UOp& candidate) {
       if (candidate == best) return false;
-      if (Toposort(candidate).size() > Toposort(best).size() || !fails(candidate)) return false;
-      // A constant in place of a constant must make progress, or this would not end.
+      if (candidate.Is(Op::kRange) || Toposort(candidate).size() > Toposort(best).size() ||
+          !fails(candidate)) {
+        return false;
+      }
       best = candidate;
       return true;
     };
@@ -390,7 +409,7 @@ UOp Minimize(const UOp& start, const std::function<bool(const UOp&)>& fails) {
       if (u.IsConst()) {
         if (u.IsInvalid() || u.dtype().IsFloat() || u.IsConstInt(0) || u.IsConstInt(1)) continue;
         for (const int64_t v : {int64_t{0}, int64_t{1}, u.const_int() / 2}) {
-          if (v != u.const_int() && (smaller = accept(Substitute(best, {{u, Const(u.dtype(), v)}})))) {
+          if (v != u.const_int() && (smaller = accept(ReplaceIn(best, u, Const(u.dtype(), v))))) {
             break;
           }
         }
@@ -398,11 +417,11 @@ UOp Minimize(const UOp& start, const std::function<bool(const UOp&)>& fails) {
       }
       if (!IsElementwise(u.op())) continue;
       for (const UOp& s : u.src()) {
-        if (s.dtype() == u.dtype() && (smaller = accept(Substitute(best, {{u, s}})))) break;
+        if (s.dtype() == u.dtype() && (smaller = accept(ReplaceIn(best, u, s)))) break;
       }
       for (const int v : {0, 1}) {
         if (smaller || u.dtype().IsVoid()) break;
-        smaller = accept(Substitute(best, {{u, Const(u.dtype(), v)}}));
+        smaller = accept(ReplaceIn(best, u, Const(u.dtype(), v)));
       }
     }
   }

@@ -47,6 +47,31 @@ bool IsSmallExpression(const UOp& x, std::vector<UOp>* nodes) {
   return nodes->size() <= kMaxNodes;
 }
 
+// `x` with the keys of `map` replaced in the expression. Loads, and the sizes of ranges, which are
+// part of what a range is, stay.
+UOp Replace(const UOp& x, const UOpMap& map) {
+  UOpMap done;
+  std::vector<UOp> src;
+  auto enter = [&map](const UOp& u) { return IsElementwise(u.op()) && !map.contains(u); };
+  for (const UOp& u : Toposort(x, enter)) {
+    if (auto it = map.find(u); it != map.end()) {
+      done.emplace(u, it->second);
+      continue;
+    }
+    if (!IsElementwise(u.op())) continue;
+    bool changed = false;
+    src.clear();
+    for (const UOp& s : u.src()) {
+      auto it = done.find(s);
+      src.push_back(it == done.end() ? s : it->second);
+      changed |= it != done.end();
+    }
+    if (changed) done.emplace(u, u.WithSrc(src));
+  }
+  auto it = done.find(x);
+  return it == done.end() ? x : it->second;
+}
+
 // A term and the interval that the assumption leaves it.
 struct Known {
   UOp term;
@@ -159,11 +184,11 @@ UOp StandIn(int index, int64_t lo, int64_t hi) {
 // x with `from` replaced by stand-ins, simplified, and the stand-ins replaced by what they stand
 // for; x itself unless that is simpler.
 UOp Through(const UOp& x, const UOpMap& from, const UOpMap& back, SimplifyFunction simplify) {
-  const UOp changed = Substitute(x, from);
+  const UOp changed = Replace(x, from);
   if (changed == x) return x;
   const UOp simple = simplify(changed);
   if (simple == changed) return x;
-  UOp r = simplify(Substitute(simple, back));
+  UOp r = simplify(Replace(simple, back));
   return CostOf(r) < CostOf(x) ? r : x;
 }
 
@@ -176,7 +201,7 @@ UOp ReplaceClauses(const UOp& x, const Assumption& given, SimplifyFunction simpl
     map.emplace(c, Const(kBool, true));
     if (negated) map.emplace(inner, Const(kBool, false));
   }
-  const UOp r = Substitute(x, map);
+  const UOp r = Replace(x, map);
   return r == x ? x : simplify(r);
 }
 
@@ -227,7 +252,7 @@ UOp NarrowSum(const UOp& x, const Assumption& given, const Interval& sum, const 
     // Substitute does not search values: the terms in `value` are narrowed too.
     UOpMap others = from;
     others.erase(t.term);
-    from[t.term] = Substitute(from[t.term], others);
+    from[t.term] = Replace(from[t.term], others);
     const UOp r = Through(x, from, back, simplify);
     if (!(r == x)) return r;
   }

@@ -21,7 +21,10 @@ const RuleSet& IdentityRules() {
       Fdiv(x, 1) >> x, // exact
       Pow(x, 1) >> x,  // exact
       Pow(x, 0) >> 1,  // exact: IEEE 754 pow, NaN too
-      Pow(x, 2) >> x * x,  // exact below float64; there pow may be an ulp off
+      // Exact: the square of a narrower float is exact in double. In float64, pow may be an ulp off.
+      (Pow(x, 2) >> x * x).If([](const Match& m) {
+        return m[x].dtype().scalar() != ScalarType::kFloat64 && !m[x].dtype().IsWeak();
+      }),
       // One spelling.
       Sub(x, x) >> ([](const Match& m) {
         return m[x].dtype().IsInt() ? Const(m[x].dtype(), 0) : UOp();  // inf - inf
