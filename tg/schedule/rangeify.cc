@@ -71,14 +71,27 @@ class Rangeifier {
         snapshots_(snapshots),
         order_(ir::Toposort(sink)) {}
 
-  RangeifyResult Run() {
+  // Decides what is realized. `assumed`: what probably is, which tells what computing a value again
+  // would cost.
+  void Decide(const ir::UOpSet& assumed) {
     for (const UOp& u : order_) {
       NodeState& s = state_[u];
       s.device = DeviceOf(u);
       for (const UOp& src : u.src()) state_[src].users.push_back(u);
     }
-    policy_.emplace(order_);
+    policy_.emplace(order_, assumed);
     for (size_t i = order_.size(); i-- > 0;) Assign(order_[i]);
+  }
+
+  ir::UOpSet Realized() const {
+    ir::UOpSet realized;
+    for (const auto& [u, s] : state_) {
+      if (s.root >= 0) realized.insert(u);
+    }
+    return realized;
+  }
+
+  RangeifyResult Build() {
     for (const UOp& u : order_) Express(u);
     return Collect();
   }
@@ -510,7 +523,13 @@ class Rangeifier {
 
 RangeifyResult Rangeify(const UOp& sink, const std::string& default_device,
                         const BufferVersions& snapshots) {
-  return Rangeifier(sink, default_device, snapshots).Run();
+  // Decisions go from outputs to inputs, but depend on those below. A first round guesses; its
+  // result is what the second round assumes.
+  Rangeifier guess(sink, default_device, snapshots);
+  guess.Decide({});
+  Rangeifier rangeifier(sink, default_device, snapshots);
+  rangeifier.Decide(guess.Realized());
+  return rangeifier.Build();
 }
 
 }  // namespace tg::schedule

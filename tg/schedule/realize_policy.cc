@@ -13,11 +13,16 @@ using ir::UOp;
 
 // A kernel larger than this is cut: compilers are not linear in the size of a function.
 constexpr int kMaxKernelOps = 400;
-// Storing and loading one element, in additions.
-constexpr double kMemoryCost = 6;
+// Storing one element, and loading it again, in additions: 4 bytes at the bandwidth of memory
+// against vector arithmetic.
+constexpr double kStoreCost = 16;
+constexpr double kLoadCost = 4;
 // How many more evaluations than elements a reduction may have to be inlined: windows look at a
 // few elements beyond the edges.
 constexpr double kReduceSlack = 1.6;
+// Of a sum in a sum, which become one: a convolution's input gradient multiplies with the zeros
+// around its operand, which is still much less than storing all products.
+constexpr double kSumSlack = 4;
 // A reduction that is shared by inner loops is computed inside of the outer ones when these give
 // enough to do in parallel, or when it is no work at all.
 constexpr int64_t kMinOuterLoops = 64;
@@ -83,26 +88,34 @@ bool MakesMemory(Op op) {
 
 }  // namespace
 
-RealizePolicy::RealizePolicy(absl::Span<const UOp> order) {
+RealizePolicy::RealizePolicy(absl::Span<const UOp> order, const ir::UOpSet& assumed) {
   for (const UOp& u : order) {
     for (const UOp& s : u.src()) {
       users_[s].push_back(u);
       ++info_[s].users;
     }
     Info& i = info_[u];
+    i.layout =
+        LayoutOf(u, [this](const UOp& s) -> const DataLayout& { return info_.at(s).layout; });
     if (MakesMemory(u.op()) || u.IsConst() || u.Is(Op::kReduce)) {
       i.has_reduce = u.Is(Op::kReduce);
+      i.loads = u.IsConst() ? 0 : 1;
       continue;
     }
     if (!ir::IsElementwise(u.op()) && !ir::IsMovement(u.op()) && !IsPassThrough(u.op())) continue;
     double cost = ir::IsElementwise(u.op()) ? OpCost(u.op()) : 0;
+    double loads = 0;
     bool has_reduce = false;
     for (const UOp& s : u.src()) {
-      cost += info_[s].cost;
+      // What is repeated is better stored before it is.
+      if (u.Is(Op::kExpand)) continue;
+      if (!assumed.contains(s)) cost += info_[s].cost;
+      loads += assumed.contains(s) ? 1 : info_[s].loads;
       has_reduce |= info_[s].has_reduce;
     }
     // Shared subexpressions are counted more than once; the cap keeps that from running away.
     i.cost = std::min(cost, 1e4);
+    i.loads = std::min(loads, 16.0);
     i.has_reduce = has_reduce;
   }
 }
@@ -120,8 +133,8 @@ bool RealizePolicy::ShouldRealize(const UOp& u, absl::Span<const DemandView> dem
   for (const DemandView& d : demands) evaluations += Product(UsedLoops(d));
   if (demands.size() > 1 && EndsReduction(u)) return true;
   // Values in several kernels share nothing; in one kernel the compiler hoists what it can.
-  const double inline_cost = evaluations * info.cost;
-  const double realize_cost = size * (info.cost + kMemoryCost) + evaluations;
+  const double inline_cost = evaluations * (info.cost + info.loads * kLoadCost);
+  const double realize_cost = size * (info.cost + kStoreCost) + evaluations * kLoadCost;
   return inline_cost > realize_cost;
 }
 
@@ -156,18 +169,20 @@ bool RealizePolicy::ShouldRealizeReduce(const UOp& u, absl::Span<const DemandVie
   if (!std::equal(used.begin(), used.end(), d.loops.begin())) return true;
   const double size = static_cast<double>(ir::NumElements(ShapeOf(u)).max());
   const double evaluations = Product(used);
-  if (evaluations > size * kReduceSlack + 64) return true;
+  const bool one_sum = used.size() == d.loops.size() && FeedsSumDirectly(u, users);
+  if (evaluations > size * (one_sum ? kSumSlack : kReduceSlack) + 64) return true;
   const double row = static_cast<double>(ir::NumElements(ShapeOf(u.src(0))).max()) / size;
 
   const bool in_reduction = std::any_of(d.loops.begin(), d.loops.end(), [](const UOp& r) {
     return ir::IsReduceAxis(r.arg_as<ir::RangeArg>().type);
   });
   if (used.size() == d.loops.size()) {
-    if (!in_reduction) return false;               // only what follows it elementwise
-    if (FeedsSumDirectly(u, users)) return false;  // one sum over all of the ranges
+    if (!in_reduction) return false;  // only what follows it elementwise
+    if (one_sum) return false;        // one sum over all of the ranges
     return evaluations * row > kMaxSerialWork;
   }
-  // Shared by inner loops.
+  // Shared by inner loops. A sum of sums is work that wants the optimizer's full attention.
+  if (info_.at(u.src(0)).has_reduce) return true;
   double outer = 1;
   for (const UOp& r : used) {
     if (!ir::IsReduceAxis(r.arg_as<ir::RangeArg>().type)) outer *= static_cast<double>(MaxSize(r));
@@ -194,51 +209,8 @@ bool RealizePolicy::FeedsSumDirectly(const UOp& u, absl::Span<const UOp> users) 
 }
 
 std::vector<int64_t> RealizePolicy::MemoryOrder(const UOp& u) const {
-  const size_t rank = ShapeOf(u).size();
-  // order[i]: the axis of u that is axis i of the current node.
-  std::vector<int64_t> order(rank);
-  for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(i);
-  UOp n = u;
-  while (true) {
-    if (n.Is(Op::kReduce) || MakesMemory(n.op()) || n.IsConst()) break;
-    if (n.Is(Op::kPermute)) {
-      // Axis i of the result is axis p[i] of the source.
-      const ir::Ints& p = n.arg_as<ir::Ints>();
-      std::vector<int64_t> below(rank);
-      for (size_t i = 0; i < rank; ++i) below[static_cast<size_t>(p[i])] = order[i];
-      order = below;
-      n = n.src(0);
-      continue;
-    }
-    UOp next;
-    if (ir::IsElementwise(n.op()) || IsPassThrough(n.op())) {
-      for (const UOp& s : n.src()) {
-        auto it = info_.find(s);
-        if (it != info_.end() && it->second.has_reduce && ShapeOf(s) == ShapeOf(n)) {
-          next = s;
-          break;
-        }
-      }
-    } else if (n.Is(Op::kReshape)) {
-      // Axes of size 1 added or taken away (the reduced ones): the others keep their order, but
-      // then axes must be tracked by what is left; only trailing ones leave positions unchanged.
-      const ir::Shape &from = ShapeOf(n.src(0)), &to = ShapeOf(n);
-      const size_t common = std::min(from.size(), to.size());
-      bool trailing_ones =
-          from.size() >= to.size() && std::equal(from.begin(), from.begin() + common, to.begin());
-      for (size_t i = common; i < from.size(); ++i) trailing_ones &= from[i].Is(1);
-      if (trailing_ones) next = n.src(0);
-      if (next && next.Is(Op::kReduce)) break;
-      next = UOp();
-    } else if (n.Is(Op::kShear) || n.Is(Op::kPad) || n.Is(Op::kShrink) || n.Is(Op::kFlip)) {
-      next = n.src(0);
-    }
-    if (!next || ShapeOf(next).size() != rank) break;
-    n = next;
-  }
-  bool row_major = true;
-  for (size_t i = 0; i < rank; ++i) row_major &= order[i] == static_cast<int64_t>(i);
-  return row_major ? std::vector<int64_t>() : order;
+  const std::vector<int64_t>& order = info_.at(u).layout.order;
+  return std::is_sorted(order.begin(), order.end()) ? std::vector<int64_t>() : order;
 }
 
 }  // namespace tg::schedule

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "codegen/ir/uop.h"
+#include "tg/schedule/data_layout.h"
 
 namespace tg::schedule {
 
@@ -22,23 +23,27 @@ struct DemandView {
 
 class RealizePolicy {
  public:
-  // `order`: all nodes of the graph, sources first.
-  explicit RealizePolicy(absl::Span<const ir::UOp> order);
+  // `order`: all nodes of the graph, sources first. `assumed`: nodes that are taken to be in memory
+  // where the cost of what uses them is estimated.
+  RealizePolicy(absl::Span<const ir::UOp> order, const ir::UOpSet& assumed);
 
   // Whether `u`, wanted at `demands` by `users`, is stored.
   bool ShouldRealize(const ir::UOp& u, absl::Span<const DemandView> demands,
                      absl::Span<const ir::UOp> users) const;
 
-  // The order of the axes of `u` in memory, outermost first; empty for row-major. Follows the
-  // permutes between `u` and the reduction that it ends with: so the result of a convolution,
-  // whose reduction has the channels innermost, keeps them so.
+  // The order of the axes of `u` in memory, outermost first; empty for row-major. It follows the
+  // data that u is computed from through permutes and reshapes, so that loops over u walk through
+  // its operands in their order: the result of a convolution, whose reduction has the channels
+  // innermost, keeps them so, and so does what is computed from it.
   std::vector<int64_t> MemoryOrder(const ir::UOp& u) const;
 
  private:
   struct Info {
     double cost = 0;          // of computing one element from memory, in additions
-    bool has_reduce = false;  // below, through elementwise operations and movements
+    double loads = 0;         // for that, of values that differ from element to element
+    bool has_reduce = false;  // below, through elementwise operations and movements but expands
     int users = 0;
+    DataLayout layout;
   };
 
   bool ShouldRealizeReduce(const ir::UOp& u, absl::Span<const DemandView> demands,

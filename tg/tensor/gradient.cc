@@ -203,6 +203,11 @@ Gradients Rule(const UOp& node, const UOp& g) {
       return {side(src(0), src(1)), side(src(1), src(0))};
     }
     case Op::kWhere:
+      // relu: 0 < result says the same as 0 < operand, and the operand need not be kept for it.
+      if (src(0).Is(Op::kCmpLt) && src(0).src(0).IsConstFloat(0) && src(0).src(1) == src(1) &&
+          src(2).IsConstFloat(0)) {
+        return {UOp(), Masked(ir::Alu(Op::kCmpLt, {src(2), node}), g), UOp()};
+      }
       return {UOp(), Masked(src(0), g),
               Elementwise(Op::kWhere, {src(0), Number(g, 0), g}, ShapeOf(g))};
     case Op::kReduce:
@@ -247,7 +252,14 @@ Gradients Rule(const UOp& node, const UOp& g) {
 }  // namespace
 
 UOpMap ComputeGradient(const UOp& root, const UOp& root_grad, absl::Span<const UOp> targets) {
-  UOpSet wanted(targets.begin(), targets.end());
+  // Reshapes of a memory collapse into one where it is used, so a tensor of its own shape need not
+  // be in the graph: the gradient of the flat memory is what is asked for.
+  auto source = [](const UOp& target) {
+    const UOp& below = BelowReshapes(target);
+    return below.Is(Op::kBuffer) || below.Is(Op::kAfter) ? below : target;
+  };
+  UOpSet wanted;
+  for (const UOp& t : targets) wanted.insert(source(t));
   std::vector<UOp> order = ir::Toposort(root, [](const UOp& node) {
     return !node.Is(Op::kDetach) && !ir::IsComparison(node.op());
   });
@@ -288,8 +300,12 @@ UOpMap ComputeGradient(const UOp& root, const UOp& root_grad, absl::Span<const U
       if (!inserted) slot->second = Add(slot->second, part);
     }
   }
-  absl::erase_if(grads, [&](const auto& entry) { return !wanted.contains(entry.first); });
-  return grads;
+  UOpMap result;
+  for (const UOp& t : targets) {
+    auto it = grads.find(source(t));
+    if (it != grads.end()) result.emplace(t, ir::Reshape(it->second, ShapeOf(t)));
+  }
+  return result;
 }
 
 }  // namespace tg::tensor_internal
