@@ -135,6 +135,11 @@ void CheckOp(Op op, DType out_type, const std::vector<DType>& in_types,
 
 using Wide = __int128;
 
+// Modulo 2^128, of which the low 64 bits are looked at.
+Wide Times(Wide x, Wide y) {
+  return static_cast<Wide>(static_cast<unsigned __int128>(x) * static_cast<unsigned __int128>(y));
+}
+
 Wide ToWide(int64_t v, DType d) {
   return d == ir::kUInt64 ? static_cast<Wide>(static_cast<uint64_t>(v)) : static_cast<Wide>(v);
 }
@@ -156,12 +161,13 @@ TEST(ElementwiseTest, Integers) {
     };
     binary(Op::kAdd, b, [](Wide x, Wide y) { return x + y; });
     binary(Op::kSub, b, [](Wide x, Wide y) { return x - y; });
-    binary(Op::kMul, b, [](Wide x, Wide y) { return x * y; });
+    binary(Op::kMul, b, [](Wide x, Wide y) { return Times(x, y); });
     binary(Op::kMax, b, [](Wide x, Wide y) { return x < y ? y : x; });
     binary(Op::kAnd, b, [](Wide x, Wide y) { return x & y; });
     binary(Op::kOr, b, [](Wide x, Wide y) { return x | y; });
     binary(Op::kXor, b, [](Wide x, Wide y) { return x ^ y; });
-    binary(Op::kShl, shifts, [](Wide x, Wide y) { return x << static_cast<int>(y); });
+    binary(Op::kShl, shifts,
+           [](Wide x, Wide y) { return Times(x, Wide{1} << static_cast<int>(y)); });
     binary(Op::kShr, shifts, [](Wide x, Wide y) { return x >> static_cast<int>(y); });
     binary(Op::kCdiv, nonzero, [](Wide x, Wide y) { return x / y; });
     binary(Op::kCmod, nonzero, [](Wide x, Wide y) { return x % y; });
@@ -170,13 +176,14 @@ TEST(ElementwiseTest, Integers) {
     binary(Op::kFloorMod, nonzero, [](Wide x, Wide y) { return ((x % y) + y) % y; });
     binary(Op::kPow, small, [](Wide x, Wide y) {
       Wide r = 1;
-      for (; y > 0; --y) r = static_cast<int64_t>(r * x);
+      for (; y > 0; --y) r = static_cast<int64_t>(Times(r, x));
       return r;
     });
     CheckOp(Op::kNeg, d, {d}, {a}, [&](const Value* v) { return value(-ToWide(v[0].i, d)); });
     CheckOp(Op::kTrunc, d, {d}, {a}, [&](const Value* v) { return v[0]; });
     CheckOp(Op::kMulAcc, d, {d, d, d}, {a, b, c}, [&](const Value* v) {
-      return value(ToWide(v[0].i, d) * ToWide(v[1].i, d) + ToWide(v[2].i, d));
+      const Wide product = static_cast<int64_t>(Times(ToWide(v[0].i, d), ToWide(v[1].i, d)));
+      return value(product + ToWide(v[2].i, d));
     });
     auto compare = [&](Op op, bool (*f)(Wide, Wide)) {
       CheckOp(op, ir::kBool, {d, d}, {a, b}, [&](const Value* v) {
