@@ -64,7 +64,10 @@ UOp OrderOperands(const UOp& u, void*) {
   if (u.Is(Op::kMul) && u.dtype().IsInt()) return UOp();
   if (IsComparison(u.op()) && u.src(0).dtype() == kIndex) return UOp();
   if ((u.Is(Op::kAnd) || u.Is(Op::kOr)) && u.dtype().IsBool()) return UOp();
-  return OrderLess(u.src(1), u.src(0)) ? UOp::Make(u.op(), u.dtype(), {u.src(1), u.src(0)}) : UOp();
+  const UOp &a = u.src(0), &b = u.src(1);
+  // Chains lean to the left: (x + y) + z, not z + (x + y).
+  const bool a_chains = a.op() == u.op(), b_chains = b.op() == u.op();
+  return (a_chains == b_chains ? OrderLess(b, a) : b_chains) ? UOp::Make(u.op(), u.dtype(), {b, a}) : UOp();
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ UOp Through(const UOp& x, const UOpMap& from, const UOpMap& back, SimplifyFuncti
   const UOp changed = Replace(x, from);
   if (changed == x) return x;
   const UOp simple = simplify(changed);
-  if (simple == changed) return x;
+  if (simple == changed && from.size() == back.size()) return x;
   UOp r = simplify(Replace(simple, back));
   return CostOf(r) < CostOf(x) ? r : x;
 }
