@@ -1,12 +1,14 @@
 #include "codegen/render/llvm/llvm_cpu_renderer.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/call_once.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "codegen/render/llvm/emit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringMap.h"
@@ -65,12 +67,11 @@ bool NativeWithFma(Op op, DType d) { return Native(op, d, true); }
 bool NativeWithoutFma(Op op, DType d) { return Native(op, d, false); }
 
 void InitializeLlvm() {
-  static absl::once_flag once;
-  absl::call_once(once, [] {
+  [[maybe_unused]] static const bool once = [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeNativeTargetAsmParser();
-  });
+    return true;
+  }();
 }
 
 std::string ToStd(llvm::Error error) { return llvm::toString(std::move(error)); }
@@ -92,6 +93,12 @@ class LlvmCpuRenderer : public Renderer {
       }
     }
     target_.name = absl::StrCat("CPU:LLVM:", triple_.getArchName().str(), ":", cpu_);
+    // A virtual machine may lack features that its processor's name implies.
+    if (!features_.empty()) {
+      uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+      for (const char c : features_) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+      absl::StrAppend(&target_.name, ":", absl::Hex(hash, absl::kZeroPad16));
+    }
     target_.supports = SupportsWithoutHalf;
     target_.native_op = NativeWithoutFma;
     if (auto machine = TakeMachine(); machine.ok()) {
@@ -156,7 +163,7 @@ class LlvmCpuRenderer : public Renderer {
   // A target machine serves one compilation at a time; making one takes a while.
   absl::StatusOr<Machine> TakeMachine() const {
     {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard<std::mutex> lock(mutex_);
       if (!idle_.empty()) {
         Machine machine = std::move(idle_.back());
         idle_.pop_back();
@@ -181,7 +188,7 @@ class LlvmCpuRenderer : public Renderer {
   }
 
   void ReturnMachine(Machine machine) const {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     idle_.push_back(std::move(machine));
   }
 
@@ -261,8 +268,8 @@ class LlvmCpuRenderer : public Renderer {
   std::string cpu_;
   std::string features_;
   Target target_;
-  mutable absl::Mutex mutex_;
-  mutable std::vector<Machine> idle_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;
+  mutable std::vector<Machine> idle_;  // guarded by mutex_
 };
 
 }  // namespace
