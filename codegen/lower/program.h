@@ -1,7 +1,7 @@
 // LinearProgram: a kernel as instructions in execution order, what lowering makes and what
 // renderers, assemblers and the interpreter take.
 //
-// Contract (checked by ir::VerifyProgram):
+// Contract (checked by VerifyProgram, program_verify.h):
 // * `ops` lists each node once, sources before users. A kRange opens a loop (its value is the loop
 //   counter, from 0 below its source) that the kEnd naming it closes; a kRange of type kThread
 //   opens no loop: its value is the index of the part being run (the kernel's `core_id`), in [0,
