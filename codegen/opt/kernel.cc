@@ -67,11 +67,14 @@ absl::StatusOr<Kernel> Kernel::Make(const UOp& ast, const Limits& limits) {
   for (const UOp& u : ir::Toposort(ast)) {
     if (u.Is(Op::kRange)) k.next_id_ = std::max(k.next_id_, u.arg_as<ir::RangeArg>().id + 1);
     if (!u.Is(Op::kReduce)) continue;
+    std::vector<int> roots;
     for (const UOp& r : u.src().subspan(1)) {
       if (!add(r, true)) {
         return absl::InvalidArgumentError("a range is closed as an output and by a reduction");
       }
+      roots.push_back(k.RootOf(r));
     }
+    k.reductions_.push_back(std::move(roots));
   }
   for (int i = 0; i < static_cast<int>(k.roots_.size()); ++i) {
     const ir::RangeArg& arg = k.roots_[i].range.arg_as<ir::RangeArg>();
@@ -98,6 +101,25 @@ int Kernel::FindAxis(int root, AxisType type) const {
     if (axes_[i].root == root && axes_[i].type == type) return static_cast<int>(i);
   }
   return -1;
+}
+
+int64_t Kernel::Copies(int root) const {
+  auto product = [this](const std::vector<int>* roots) {
+    int64_t n = 1;
+    for (const Axis& a : axes_) {
+      const bool mine = roots == nullptr
+                            ? !roots_[a.root].reduce
+                            : std::find(roots->begin(), roots->end(), a.root) != roots->end();
+      if (mine && IsExpanded(a.type)) n *= a.size;
+    }
+    return n;
+  };
+  int64_t most = 1;
+  for (const std::vector<int>& roots : reductions_) {
+    const bool mine = std::find(roots.begin(), roots.end(), root) != roots.end();
+    if (mine || !roots_[root].reduce) most = std::max(most, product(&roots));
+  }
+  return product(nullptr) * most;
 }
 
 std::string Kernel::Shape() const {
@@ -190,10 +212,7 @@ absl::Status Kernel::CheckSplitType(const Axis& axis, const Opt& opt, int64_t am
     if (amount > limits_.max_expand) {
       return Refuse(amount, " copies are too many, at most ", limits_.max_expand);
     }
-    int64_t all = amount;
-    for (const Axis& a : axes_) {
-      if (IsExpanded(a.type)) all *= a.size;
-    }
+    const int64_t all = amount * Copies(axis.root);
     if (all > limits_.max_expand_all) {
       return Refuse(all, " copies of the body are too many, at most ", limits_.max_expand_all);
     }

@@ -33,7 +33,7 @@ struct Limits {
   bool work_groups = false;     // GLOBAL, LOCAL, WARP and GROUP_REDUCE axes
   int64_t max_threads = 1024;   // parts of one kernel
   int64_t max_expand = 128;     // iterations that one UPCAST or UNROLL expands
-  int64_t max_expand_all = 8192;  // product of all of them
+  int64_t max_expand_all = 16384;  // of all of them, around and in one reduction
 };
 Limits LimitsOf(const render::Target& target);
 
@@ -90,6 +90,9 @@ class Kernel {
   absl::Status Swap(const ir::Opt& opt);
   absl::Status CheckThread(const Axis& axis, int64_t amount) const;
   bool InEveryStore(const Root& root) const;
+  // How often the body of the reduction that `root` belongs to (or, for an output, of any) is
+  // copied.
+  int64_t Copies(int root) const;
   std::string Shape() const;
   // Appends to the axes of its type.
   void Insert(const Axis& axis);
@@ -97,6 +100,7 @@ class Kernel {
   ir::UOp ast_;
   Limits limits_;
   std::vector<Root> roots_;
+  std::vector<std::vector<int>> reductions_;  // roots that are closed together
   std::vector<Axis> axes_;
   std::vector<ir::Opt> applied_;
   int32_t next_id_ = 0;

@@ -127,7 +127,7 @@ TEST(Kernel, Refuses) {
       {"SPLIT(2, 2, UPCAST)", "a reduction becomes"},
       {"SPLIT(1, 256, UPCAST)", "256 copies are too many"},
       {"SPLIT(2, 256, UNROLL)", "256 copies are too many"},
-      {"SPLIT(1, 128, UPCAST), SPLIT(2, 128, UNROLL)", "copies of the body are too many"},
+      {"SPLIT(1, 128, UPCAST), SPLIT(0, 4, UPCAST), SPLIT(1, 64, UNROLL)", "copies of the body are too many"},
       {"SPLIT(0, 4, UPCAST), SPLIT(2, 2, UPCAST)", "is expanded already"},
       {"SPLIT(0, 2, THREAD, top), SPLIT(2, 2, THREAD, top)", "over cores already"},
       {"SPLIT(2, 2, THREAD)", "a reduction becomes"},

@@ -13,6 +13,14 @@ using ir::UOp;
 // one store, additions that take four cycles.
 constexpr double kAluCycles = 0.5;
 constexpr double kLoadCycles = 0.5;
+// A load of a whole register: its line often comes from the second-level cache.
+constexpr double kVectorLoadCycles = 0.75;
+// Data that is used once comes from further away.
+constexpr double kStreamCycles = 2;
+// Each further stream of such data disturbs the prefetchers.
+constexpr double kStreamPenalty = 0.02;
+// Reductions up to this length are expanded as a whole: the additions of several outputs overlap.
+constexpr double kShortReduction = 32;
 constexpr double kStoreCycles = 1;
 constexpr double kLatency = 4;
 constexpr double kLoopOverhead = 0.7;
@@ -34,12 +42,13 @@ bool Contains(const std::vector<int>& v, int x) {
 }
 
 // Cost of one load or store of `lanes` lanes along `lane` (-1: of one element, perhaps broadcast).
-double AccessCycles(const Access& a, const Lanes& lane, const Core& core) {
-  const double unit = a.store ? kStoreCycles : kLoadCycles;
-  double cycles = unit;
+double AccessCycles(const Access& a, bool stream, const Lanes& lane, const Core& core) {
+  double cycles = a.store ? kStoreCycles : kLoadCycles;
   if (lane.root >= 0 && a.DependsOn(lane.root)) {
     if (a.coef[lane.root] == 1 && !a.irregular[lane.root]) {
-      cycles = unit * static_cast<double>(Registers(lane.count, core));
+      cycles = stream ? kStreamCycles : a.store ? kStoreCycles : kVectorLoadCycles;
+      cycles *= static_cast<double>(Registers(lane.count, core));
+      if (!std::has_single_bit(static_cast<uint64_t>(lane.count))) cycles *= kMaskFactor;
     } else if (a.coef[lane.root] != 0 || a.irregular[lane.root]) {
       cycles = kGatherCycles * static_cast<double>(lane.count) *
                (a.irregular[lane.root] ? 2 : 1);
@@ -69,6 +78,12 @@ class TileSearch {
   }
 
  private:
+  // Whether some access of the heaviest nest serves several values of `root`.
+  bool Reused(int root) const {
+    const Nest& n = map_.nests[heaviest_];
+    return std::any_of(n.accesses.begin(), n.accesses.end(),
+                       [&](int i) { return !map_.accesses[i].DependsOn(root); });
+  }
   double Work(size_t nest) const { return map_.nests[nest].iterations * map_.nests[nest].ops; }
 
   // Numbers of lanes to try along a root: divisors that fill registers, and padding.
@@ -82,14 +97,14 @@ class TileSearch {
     }
     if (!contiguous) return result;
     const int64_t w = core_.lanes;
-    bool full = false;
     for (int64_t d = 2; d <= std::min(n, w * kMaxLaneRegisters); ++d) {
-      if (n % d != 0) continue;
-      full |= d % w == 0;
-      result.push_back({.root = root, .count = d});
+      if (n % d == 0) result.push_back({.root = root, .count = d});
     }
-    if (!full && n > w / 2) {
+    if (n % w != 0 && n > w / 2) {
       result.push_back({.root = root, .count = w, .pad = true});
+      if (n > 16 * w * kMaxLaneRegisters) {
+        result.push_back({.root = root, .count = w * kMaxLaneRegisters, .pad = true});
+      }
     }
     return result;
   }
@@ -104,12 +119,29 @@ class TileSearch {
         tile.reduce_lanes[i] = BestReduceLanes(static_cast<int>(i), tile);
       }
     }
+    const Nest& main = map_.nests[heaviest_];
+    if (!main.reduce) {
+      Consider(tile);
+      return;
+    }
+    if (lane.root < 0 || !Contains(main.outputs, lane.root)) {
+      for (int r : main.reduces) {
+        for (const Lanes& own : LaneCandidates(r)) {
+          tile.reduce_lanes[heaviest_] = own;
+          TryUpcasts(tile);
+        }
+      }
+      tile.reduce_lanes[heaviest_] = Lanes{};
+    }
+    TryUpcasts(tile);
+  }
+
+  void TryUpcasts(Tile& tile) {
     Consider(tile);
     const Nest& main = map_.nests[heaviest_];
-    if (!main.reduce) return;
     std::vector<int> axes;
     for (int r : main.outputs) {
-      if (r != lane.root && kernel_.roots()[r].size > 1) axes.push_back(r);
+      if (r != tile.lane.root && kernel_.roots()[r].size > 1) axes.push_back(r);
     }
     // The innermost ones: neighbours in memory.
     if (static_cast<int>(axes.size()) > kMaxUpcastAxes) {
@@ -166,7 +198,7 @@ class TileSearch {
     if (candidates_.empty() || cycles < best_cycles_) best_cycles_ = cycles;
     if (cycles * kWorthwhile > best_cycles_) return;
     int64_t size = Registers(LaneOf(static_cast<int>(heaviest_), tile).count, core_);
-    for (const auto& [root, f] : tile.upcasts) size *= f;
+    for (const auto& [root, f] : tile.upcasts) size *= Reused(root) ? f : 2 * f;
     candidates_.push_back({tile, cycles, size});
   }
 
@@ -181,6 +213,7 @@ class TileSearch {
       }
     }
     Tile tile = best->tile;
+    tile.cycles = best->cycles;
     for (size_t i = 0; i < map_.nests.size(); ++i) {
       int64_t copies = Registers(LaneOf(static_cast<int>(i), tile).count, core_);
       for (const auto& [root, f] : tile.upcasts) {
@@ -226,8 +259,8 @@ Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& ta
 }
 
 int64_t Registers(int64_t lanes, const Core& core) {
-  const uint64_t rest = static_cast<uint64_t>(lanes % core.lanes);
-  return std::max<int64_t>(1, lanes / core.lanes + std::popcount(rest));
+  const auto whole = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(lanes)));
+  return std::max<int64_t>(1, whole / core.lanes);
 }
 
 double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Tile& tile,
@@ -249,18 +282,31 @@ double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Ti
                                  [&a](int r) { return a.DependsOn(r); })) {
       continue;
     }
+    auto depends = [&a](int r) { return a.DependsOn(r); };
+    const bool stream = std::all_of(n.reduces.begin(), n.reduces.end(), depends) &&
+                        std::all_of(n.outputs.begin(), n.outputs.end(), depends);
     double times = 1;
     for (const auto& [root, f] : tile.upcasts) {
       if (Contains(n.outputs, root) && (a.store || a.DependsOn(root))) {
         times *= static_cast<double>(f);
       }
     }
-    memory += times * AccessCycles(a, lane, core);
+    if (stream) times *= 1 + kStreamPenalty * (times - 1);
+    memory += times * AccessCycles(a, stream, lane, core);
   }
   const double alu = n.ops * copies * registers * kAluCycles;
-  double cycles = std::max(alu, memory) + 0.1 * std::min(alu, memory);
-  if (n.reduce) cycles = std::max(cycles, kLatency);
-  cycles += kLoopOverhead;
+  double cycles = std::max(alu, memory) + 0.2 * std::min(alu, memory);
+  double length = 1;
+  for (int r : n.reduces) {
+    length *= static_cast<double>(std::max<int64_t>(1, kernel.roots()[r].padded));
+  }
+  if (!n.reduce) {
+    cycles += kLoopOverhead;
+  } else if (length <= kShortReduction) {
+    cycles += kLoopOverhead / length;
+  } else {
+    cycles = std::max(cycles, kLatency) + kLoopOverhead;
+  }
 
   double elements = copies * static_cast<double>(lane.count);
   if (lane.pad) {
@@ -271,8 +317,6 @@ double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Ti
   double per_element = cycles / elements;
   if (!output_lane && lane.root >= 0) {
     // Adding up the lanes at the end.
-    double length = 1;
-    for (int r : n.reduces) length *= static_cast<double>(std::max<int64_t>(1, kernel.roots()[r].size));
     per_element += (6 + registers) / length;
   }
   return per_element * n.iterations;

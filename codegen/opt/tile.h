@@ -25,6 +25,7 @@ struct Tile {
   Lanes lane;                                 // of an output axis
   std::vector<Lanes> reduce_lanes;            // by nest: of a reduction that `lane` is not in
   std::vector<std::pair<int, int64_t>> upcasts;  // other output roots, and by how much
+  double cycles = 0;  // estimate for the whole kernel on one core, for comparisons only
   // Instructions that the expanded body has per operation, by nest.
   std::vector<int64_t> copies;
 };
@@ -37,7 +38,7 @@ struct Core {
 // For the types that `kernel` loads, stores and reduces.
 Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& target);
 
-// How many registers (or parts of one: 20 lanes are 16 and 4) a value of `lanes` lanes takes.
+// How many registers a value of `lanes` lanes takes: compilers widen to the next power of two.
 int64_t Registers(int64_t lanes, const Core& core);
 
 // Cycles per iteration-element of `nest` under `tile`, times its iterations. Relative numbers.
