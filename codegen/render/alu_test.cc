@@ -202,6 +202,16 @@ bool CloseEnough(Op op, Number a, Number b, DType d) {
   return std::fabs(a.f - b.f) <= std::fabs(b.f) * (d.bits() == 32 ? 1e-6 : 1e-14) + 1e-300;
 }
 
+// The comparisons above are worth something: they tell neighbours apart.
+TEST(AluTestControl, WrongResultsAreNoticed) {
+  const float one = 1, next = std::nextafter(one, 2.0f);
+  EXPECT_FALSE(CloseEnough(Op::kAdd, {.f = next}, {.f = one}, ir::kFloat32));
+  EXPECT_TRUE(CloseEnough(Op::kSin, {.f = next}, {.f = one}, ir::kFloat32));
+  EXPECT_FALSE(CloseEnough(Op::kSin, {.f = 1.00001}, {.f = one}, ir::kFloat32));
+  EXPECT_FALSE(CloseEnough(Op::kMax, {.f = 1}, {.f = NAN}, ir::kFloat32));
+  EXPECT_FALSE(CloseEnough(Op::kAdd, {.i = 1}, {.i = 2}, ir::kInt32));
+}
+
 struct Case {
   RendererCase renderer;
   DType dtype;
