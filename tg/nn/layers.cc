@@ -142,8 +142,9 @@ Tensor BatchNorm::operator()(const Tensor& x) const {
     line[axis] = 1;
   }
   const Tensor mean = x.Mean(Axes(reduced));
+  const Tensor center = mean.Detach();
   // The sum of deviations is 0, so the variance does not depend on the mean.
-  const Tensor deviation = x - mean.Detach().Reshape(line);
+  const Tensor deviation = x - center.Reshape(line);
   const Tensor var = deviation.Square().Mean(Axes(reduced));
   if (options.track_running_stats) {
     const int64_t count = x.NumElements() / x.Dim(1);
@@ -155,12 +156,19 @@ Tensor BatchNorm::operator()(const Tensor& x) const {
     const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
     const double m = options.momentum;
     Tensor running[] = {running_mean, running_var, num_batches_tracked};
-    running[0].Assign(((1 - m) * running_mean + m * mean.Detach()).Cast(running_mean.dtype()));
+    running[0].Assign(((1 - m) * running_mean + m * center).Cast(running_mean.dtype()));
     running[1].Assign(
         ((1 - m) * running_var + m * unbiased * var.Detach()).Cast(running_var.dtype()));
     running[2] += 1;
   }
-  return x.BatchNorm(weight, bias, mean, (var + options.eps).Rsqrt());
+  // (x - mean) * scale + bias, but the gradient of the mean goes through a term of the channel
+  // alone, which is 0: so the backward pass sums over the batch twice, for scale and shift, and not
+  // once more for the mean and for the weight.
+  Tensor scale = (var + options.eps).Rsqrt();
+  if (weight.defined()) scale = scale * weight;
+  Tensor shift = (center - mean) * scale;
+  if (bias.defined()) shift = shift + bias;
+  return deviation * scale.Reshape(line) + shift.Reshape(line);
 }
 
 void BatchNorm::VisitState(const state::StateVisitor& visit) const {

@@ -286,23 +286,30 @@ TEST(BatchNormTest, WithoutAffineAndTracking) {
 TEST(BatchNormTest, Gradient) {
   base::Scoped<int> training(base::kTraining, 1);
   const int64_t batch = 4, channels = 2;
-  const BatchNorm norm(channels);
-  const Data x({batch, channels}, 50), g({batch, channels}, 51);
-  const Tensor input = x.tensor;
-  const std::vector<float> grad = norm(input).Gradient({input}, g.tensor)[0].ToVector<float>();
-  auto loss = [&](std::vector<float> values) {
+  BatchNorm norm(channels);
+  const Data x({batch, channels}, 50), g({batch, channels}, 51), w({channels}, 52),
+      b({channels}, 53);
+  norm.weight.Assign(w.tensor);
+  norm.bias.Assign(b.tensor);
+  const std::vector<Tensor> targets = {x.tensor, norm.weight, norm.bias};
+  const std::vector<Tensor> grads = norm(x.tensor).Gradient(targets, g.tensor);
+  auto loss = [&](const std::vector<std::vector<float>>& v) {
     const std::vector<double> y =
-        Normalized(values, channels, 1, StatsOf(values, batch, channels, 1), {1, 1}, {0, 0});
+        Normalized(v[0], channels, 1, StatsOf(v[0], batch, channels, 1), v[1], v[2]);
     double sum = 0;
     for (size_t i = 0; i < y.size(); ++i) sum += y[i] * g.values[i];
     return sum;
   };
-  for (size_t i = 0; i < x.values.size(); ++i) {
-    const float h = 1e-3f;
-    std::vector<float> up = x.values, down = x.values;
-    up[i] += h;
-    down[i] -= h;
-    EXPECT_NEAR(grad[i], (loss(up) - loss(down)) / (double{up[i]} - down[i]), 2e-3) << i;
+  const std::vector<std::vector<float>> at = {x.values, w.values, b.values};
+  for (size_t t = 0; t < at.size(); ++t) {
+    const std::vector<float> grad = grads[t].ToVector<float>();
+    for (size_t i = 0; i < grad.size(); ++i) {
+      std::vector<std::vector<float>> up = at, down = at;
+      up[t][i] += 1e-3f;
+      down[t][i] -= 1e-3f;
+      EXPECT_NEAR(grad[i], (loss(up) - loss(down)) / (double{up[t][i]} - down[t][i]), 2e-3)
+          << t << " " << i;
+    }
   }
 }
 
