@@ -17,6 +17,8 @@
 #include "drivers/runtime/target.h"
 #include "tg/engine/capture.h"
 #include "tg/engine/execution.h"
+#include "tg/engine/renderers.h"
+#include "tg/schedule/pack_operands.h"
 #include "tg/schedule/schedule.h"
 #include "tg/tensor/backend.h"
 
@@ -73,7 +75,7 @@ class EngineBackend : public Backend {
     const UOp sink = ir::Sink(roots);
     if (base::Get(base::kSpec) >= 1) ThrowIfError("graph", ir::VerifyTensor(sink));
     const schedule::NormalizedGraph g = schedule::Normalize(sink);
-    const auto schedule = schedule::CachedSchedule(g.sink, DefaultDevice());
+    const auto schedule = Schedule(g.sink);
     if (base::Get(base::kDebug) >= 3) {
       std::fprintf(stderr, "%s", schedule::ToString(*schedule).c_str());
     }
@@ -102,6 +104,23 @@ class EngineBackend : public Backend {
   }
 
   bool Capturing() override { return CurrentCapture() != nullptr; }
+
+ private:
+  std::shared_ptr<const schedule::Schedule> Schedule(const UOp& sink) {
+    const bool pack = base::Get(base::kNoOpt) == 0;
+    // The target of a device is that of the renderer in DEV.
+    const std::string key = pack ? absl::StrCat("pack for ", base::Get(base::kDev)) : "";
+    return schedule::CachedSchedule(sink, DefaultDevice(), key, [pack](schedule::Schedule s) {
+      if (!pack) return s;
+      return schedule::PackOperands(
+          std::move(s), [](const std::string& device) -> const render::Target* {
+            absl::StatusOr<drivers::Target> target = drivers::ParseTarget(device);
+            if (!target.ok()) return nullptr;
+            absl::StatusOr<const render::Renderer*> renderer = RendererFor(*target);
+            return renderer.ok() ? &(*renderer)->target() : nullptr;
+          });
+    });
+  }
 };
 
 // Linking the engine in is choosing it.

@@ -16,6 +16,7 @@
 #include "base/settings.h"
 #include "codegen/ir/print.h"
 #include "codegen/lower/lower.h"
+#include "codegen/opt/opt_text.h"
 #include "codegen/opt/optimize.h"
 #include "codegen/render/renderer.h"
 #include "drivers/all/devices.h"
@@ -64,8 +65,10 @@ absl::StatusOr<KernelRecord> Compile(const UOp& ast, const CompileTarget& t) {
   const UOp optimized = opt::Optimize(ast, t.renderer->target(), t.threads);
   absl::StatusOr<lower::LinearProgram> program = lower::Lower(optimized, t.renderer->target());
   if (!program.ok()) return program.status();
-  if (debug >= 3)
-    std::fprintf(stderr, "%s: %s\n", program->name.c_str(), opt::PrintOpts(optimized).c_str());
+  if (debug >= 3) {
+    std::fprintf(stderr, "%s: %s\n", program->name.c_str(),
+                 opt::ToString(optimized.arg_as<ir::KernelInfo>().applied).c_str());
+  }
   if (debug >= 6) std::fprintf(stderr, "%s\n", lower::ProgramToString(*program).c_str());
   if (debug >= 4) {
     absl::StatusOr<std::string> source = t.renderer->Render(*program);

@@ -181,7 +181,9 @@ Schedule CreateSchedule(const UOp& normalized_sink, const std::string& default_d
 }
 
 std::shared_ptr<const Schedule> CachedSchedule(const UOp& normalized_sink,
-                                               const std::string& default_device) {
+                                               const std::string& default_device,
+                                               const std::string& key_text,
+                                               absl::FunctionRef<Schedule(Schedule)> finish) {
   // Programs that make a new graph for each step (symbolic sizes written as constants, say) would
   // grow the cache without bound.
   constexpr size_t kMaxEntries = 1000;
@@ -191,12 +193,14 @@ std::shared_ptr<const Schedule> CachedSchedule(const UOp& normalized_sink,
   };
   static Cache* cache = new Cache;
   const bool use = base::Get(base::kScache) != 0;
-  const std::pair<UOp, std::string> key(normalized_sink, default_device);
+  const std::pair<UOp, std::string> key(normalized_sink,
+                                        absl::StrCat(default_device, "\n", key_text));
   if (use) {
     std::lock_guard<std::mutex> lock(cache->mutex);
     if (auto it = cache->entries.find(key); it != cache->entries.end()) return it->second;
   }
-  auto schedule = std::make_shared<const Schedule>(CreateSchedule(normalized_sink, default_device));
+  auto schedule =
+      std::make_shared<const Schedule>(finish(CreateSchedule(normalized_sink, default_device)));
   if (use) {
     std::lock_guard<std::mutex> lock(cache->mutex);
     if (cache->entries.size() >= kMaxEntries) cache->entries.clear();

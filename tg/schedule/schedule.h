@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "codegen/ir/uop.h"
 
 namespace tg::schedule {
@@ -66,9 +67,12 @@ NormalizedGraph Normalize(const ir::UOp& sink);
 // Throws tg::DeviceError where one operation mixes devices. `default_device` is that of constants.
 Schedule CreateSchedule(const ir::UOp& normalized_sink, const std::string& default_device);
 
-// CreateSchedule through a process-wide cache (setting SCACHE). Thread-safe.
+// CreateSchedule and then `finish`, through a process-wide cache (setting SCACHE). `key` tells
+// apart what else the result depends on: the default device, and what `finish` does. Thread-safe.
 std::shared_ptr<const Schedule> CachedSchedule(const ir::UOp& normalized_sink,
-                                               const std::string& default_device);
+                                               const std::string& default_device,
+                                               const std::string& key,
+                                               absl::FunctionRef<Schedule(Schedule)> finish);
 
 // What DEBUG=3 prints: each item with its buffers and expression.
 std::string ToString(const Schedule& schedule);
