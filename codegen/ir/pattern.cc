@@ -189,11 +189,10 @@ void Rule::CompilePattern() {
   }
 }
 
-bool Rule::MatchVariant(const std::vector<Step>& steps, const UOp& root, Match& match) const {
+bool Rule::MatchVariant(const std::vector<Step>& steps, const UOp& root, const UOp** bound) {
   const UOp* pending[kMaxSteps];
   int depth = 0;
   pending[depth++] = &root;
-  UOp* bound = MatchAccess::bound(match);
   for (const Step& s : steps) {
     const UOp& u = *pending[--depth];
     switch (s.kind) {
@@ -224,28 +223,32 @@ bool Rule::MatchVariant(const std::vector<Step>& steps, const UOp& root, Match& 
         return false;
     }
     if (s.repeated) {
-      if (!(bound[s.wildcard] == u)) return false;
+      if (!(*bound[s.wildcard] == u)) return false;
     } else {
-      bound[s.wildcard] = u;
+      bound[s.wildcard] = &u;
     }
   }
   return true;
 }
 
+UOp Rule::ApplyVariant(const std::vector<Step>& steps, const UOp& root, void* ctx) const {
+  const UOp* bound[kMaxWildcards] = {};
+  if (!MatchVariant(steps, root, bound)) return UOp();
+  Match match;
+  MatchAccess::set_root(match, root);
+  for (int i = 0; i < kMaxWildcards; ++i) {
+    if (bound[i] != nullptr) MatchAccess::bound(match)[i] = *bound[i];
+  }
+  if (condition_ && !condition_(match)) return UOp();
+  UOp result =
+      build_ ? build_(match, ctx) : Build(*rhs_, MatchAccess::bound(match), root.dtype(), false);
+  return result == root ? UOp() : result;
+}
+
 UOp Rule::Apply(const UOp& root, void* ctx) const {
   if (function_) return function_(root, ctx);
   for (const auto& steps : variants_) {
-    // Most candidates fail at the second step: look before preparing a match.
-    const Step& second = steps[1];
-    if (root.src_count() == 0) return UOp();
-    if (second.kind == Kind::kOp && root.src(0).op() != second.op) continue;
-    Match match;
-    if (!MatchVariant(steps, root, match)) continue;
-    MatchAccess::set_root(match, root);
-    if (condition_ && !condition_(match)) continue;
-    UOp result =
-        build_ ? build_(match, ctx) : Build(*rhs_, MatchAccess::bound(match), root.dtype(), false);
-    if (result && !(result == root)) return result;
+    if (UOp r = ApplyVariant(steps, root, ctx)) return r;
   }
   return UOp();
 }
@@ -301,15 +304,41 @@ RuleSet operator+(const RuleSet& a, const RuleSet& b) {
 
 void RuleSet::Index() {
   for (const auto& rule : rules_) {
-    for (Op op : rule->root_ops()) by_op_[static_cast<int>(op)].push_back(rule.get());
+    for (Op op : rule->root_ops()) {
+      std::vector<Candidate>& list = by_op_[static_cast<int>(op)];
+      if (rule->function_) {
+        list.push_back({rule.get(), nullptr, {Candidate::kAnyOp, Candidate::kAnyOp}});
+      }
+      for (const auto& steps : rule->variants_) {
+        Candidate c{rule.get(), &steps, {Candidate::kAnyOp, Candidate::kAnyOp}};
+        const auto src_op = [](const Rule::Step& s) {
+          const bool constant = s.kind == Kind::kConst || s.kind == Kind::kLiteralInt ||
+                                s.kind == Kind::kLiteralFloat;
+          return s.kind == Kind::kOp ? static_cast<uint8_t>(s.op)
+                 : constant          ? static_cast<uint8_t>(Op::kConst)
+                                     : Candidate::kAnyOp;
+        };
+        size_t next = 1;
+        for (int i = 0; i < 2 && next < steps.size() && i < steps[0].src_count; ++i) {
+          c.src_op[i] = src_op(steps[next]);
+          for (int open = 1; open > 0; ++next) open += steps[next].src_count - 1;
+        }
+        list.push_back(c);
+      }
+    }
   }
 }
 
 UOp RuleSet::Rewrite(const UOp& u, void* ctx, const Rule** applied) const {
-  for (const Rule* rule : by_op_[static_cast<int>(u.op())]) {
-    UOp r = rule->Apply(u, ctx);
+  const int n = u.src_count();
+  const uint8_t src_op[2] = {n > 0 ? static_cast<uint8_t>(u.src(0).op()) : Candidate::kAnyOp,
+                             n > 1 ? static_cast<uint8_t>(u.src(1).op()) : Candidate::kAnyOp};
+  for (const Candidate& c : by_op_[static_cast<int>(u.op())]) {
+    if (c.src_op[0] != Candidate::kAnyOp && c.src_op[0] != src_op[0]) continue;
+    if (c.src_op[1] != Candidate::kAnyOp && c.src_op[1] != src_op[1]) continue;
+    UOp r = c.steps == nullptr ? c.rule->function_(u, ctx) : c.rule->ApplyVariant(*c.steps, u, ctx);
     if (r && !(r == u)) {
-      if (applied != nullptr) *applied = rule;
+      if (applied != nullptr) *applied = c.rule;
       return r;
     }
   }

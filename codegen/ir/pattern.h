@@ -128,6 +128,7 @@ class Rule {
 
  private:
   friend struct RuleAccess;
+  friend class RuleSet;
   std::string name_;
   std::vector<Op> root_ops_;
   std::shared_ptr<const pattern::PatNode> lhs_, rhs_;
@@ -147,7 +148,9 @@ class Rule {
   std::vector<std::vector<Step>> variants_;
 
   void CompilePattern();
-  bool MatchVariant(const std::vector<Step>& steps, const UOp& root, Match& match) const;
+  // The replacement if `root` matches this variant, else null.
+  UOp ApplyVariant(const std::vector<Step>& steps, const UOp& root, void* ctx) const;
+  static bool MatchVariant(const std::vector<Step>& steps, const UOp& root, const UOp** bound);
 };
 
 class RuleSet {
@@ -162,10 +165,20 @@ class RuleSet {
   // that rule.
   UOp Rewrite(const UOp& u, void* ctx = nullptr, const Rule** applied = nullptr) const;
   absl::Span<const std::shared_ptr<const Rule>> rules() const { return rules_; }
+  // Whether some rule has `op` at its root.
+  bool HasRulesFor(Op op) const { return !by_op_[static_cast<int>(op)].empty(); }
 
  private:
   std::vector<std::shared_ptr<const Rule>> rules_;
-  std::vector<const Rule*> by_op_[kOpCount];
+  // One order of a rule's operands, with what its first two sources must be: most candidates fail
+  // there and are never tried.
+  struct Candidate {
+    static constexpr uint8_t kAnyOp = 255;
+    const Rule* rule;
+    const std::vector<Rule::Step>* steps;  // null: a function
+    uint8_t src_op[2];
+  };
+  std::vector<Candidate> by_op_[kOpCount];
 
   void Index();
 };

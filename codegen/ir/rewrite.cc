@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
@@ -16,6 +15,64 @@ namespace tg::ir {
 namespace {
 
 std::atomic<int64_t> g_rewrite_count{0};
+
+// From nodes to what they became: open addressing on the pointers, which a map that hashes well
+// for any key is several times slower at. It holds references, so that no pointer is used again.
+class ResultTable {
+ public:
+  // Null: not there. A null handle in it: being rewritten.
+  UOp* Find(const UOp& key) {
+    for (size_t i = Slot(key);; i = (i + 1) & (entries_.size() - 1)) {
+      if (entries_[i].key == key) return &entries_[i].result;
+      if (!entries_[i].key) return nullptr;
+    }
+  }
+
+  // The result of `key`, made null where it is not there. The pointer is good until the next call.
+  UOp* FindOrInsert(const UOp& key, bool* inserted) {
+    if (2 * (count_ + 1) > entries_.size()) Grow();
+    size_t i = Slot(key);
+    for (; entries_[i].key; i = (i + 1) & (entries_.size() - 1)) {
+      if (entries_[i].key == key) {
+        *inserted = false;
+        return &entries_[i].result;
+      }
+    }
+    ++count_;
+    entries_[i].key = key;
+    *inserted = true;
+    return &entries_[i].result;
+  }
+
+ private:
+  struct Entry {
+    UOp key, result;
+  };
+
+  // Nodes lie at equal distances in memory: one multiplication would put them into clusters.
+  size_t Slot(const UOp& u) const {
+    uint64_t h = reinterpret_cast<uintptr_t>(u.id());
+    h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15ull;
+    h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9ull;
+    return h >> shift_;
+  }
+
+  void Grow() {
+    std::vector<Entry> old(entries_.size() * 2);
+    old.swap(entries_);
+    --shift_;
+    for (Entry& e : old) {
+      if (!e.key) continue;
+      size_t i = Slot(e.key);
+      while (entries_[i].key) i = (i + 1) & (entries_.size() - 1);
+      entries_[i] = std::move(e);
+    }
+  }
+
+  std::vector<Entry> entries_ = std::vector<Entry>(64);
+  int shift_ = 58;  // 64 - log2 of the size
+  size_t count_ = 0;
+};
 
 class Rewriter {
  public:
@@ -32,7 +89,7 @@ class Rewriter {
           options_.order == RewriteOrder::kBottomUp ? StepBottomUp(top) : StepTopDown(top);
       if (!ok) return error_;
     }
-    return done_.at(root);
+    return Result(root);
   }
 
  private:
@@ -45,7 +102,24 @@ class Rewriter {
     UOp replacement = UOp();     // kReplaced: what the node became; kSources top-down: likewise
   };
 
-  bool Done(const UOp& u) const { return done_.contains(u); }
+  // Nothing can happen to the node: a leaf without rules, or marked by an earlier rewrite.
+  bool Settled(const UOp& u) const {
+    if (options_.order != RewriteOrder::kBottomUp) return false;
+    if (u.src_count() == 0 && !rules_.HasRulesFor(u.op())) return true;
+    return (u.node()->marks.load(std::memory_order_relaxed) & options_.settled_mark) != 0;
+  }
+  void Mark(const UOp& u) {
+    if (options_.settled_mark != 0) {
+      u.node()->marks.fetch_or(options_.settled_mark, std::memory_order_relaxed);
+    }
+  }
+
+  bool Done(const UOp& u) {
+    if (Settled(u)) return true;
+    const UOp* r = done_.Find(u);
+    return r != nullptr && *r;
+  }
+  const UOp& Result(const UOp& u) { return Settled(u) ? u : *done_.Find(u); }
 
   // Pushes the sources that are not done. The frame reference is invalid after it.
   void PushSources(const UOp& u, int chain) {
@@ -58,7 +132,7 @@ class Rewriter {
     bool changed = false;
     src_.clear();
     for (const UOp& s : u.src()) {
-      const UOp& d = done_.at(s);
+      const UOp& d = Result(s);
       changed |= !(d == s);
       src_.push_back(d);
     }
@@ -72,9 +146,16 @@ class Rewriter {
   }
 
   void Finish(size_t top, UOp result) {
-    active_.erase(stack_[top].node.id());
-    done_.emplace(std::move(stack_[top].node), std::move(result));
+    *done_.Find(stack_[top].node) = std::move(result);
     stack_.pop_back();
+  }
+
+  // The first visit of a node. False where it waits for its own result already: the rules lead back
+  // to where they began.
+  bool Enter(const UOp& u) {
+    bool inserted;
+    done_.FindOrInsert(u, &inserted);
+    return inserted;
   }
 
   bool StepBottomUp(size_t top) {
@@ -85,37 +166,42 @@ class Rewriter {
           stack_.pop_back();
           return true;
         }
-        // A node that waits for its own result: the rules lead back to where they began.
-        if (!active_.insert(f.node.id()).second) return Fail(top);
+        if (!Enter(f.node)) return Fail(top);
         f.stage = Stage::kSources;
         PushSources(UOp(f.node), f.chain);
         return true;
       case Stage::kSources: {
         const UOp u = Rebuild(f.node);
-        if (!(u == f.node)) {
-          if (auto it = done_.find(u); it != done_.end()) {
-            Finish(top, UOp(it->second));
-            return true;
-          }
+        if (!(u == f.node) && Done(u)) {
+          Finish(top, UOp(Result(u)));
+          return true;
         }
         const Rule* rule = nullptr;
         UOp r = ApplyRules(u, &rule);
         if (!r) {
-          if (!(u == f.node)) done_.emplace(u, u);
+          if (!(u == f.node)) {
+            bool inserted;
+            *done_.FindOrInsert(u, &inserted) = u;
+          }
           Finish(top, u);
+          Mark(u);
           return true;
         }
         f.rule = rule;
         if (f.chain >= options_.max_chain || applications_ > options_.max_applications) {
           return Fail(top);
         }
+        if (Settled(r)) {
+          Finish(top, std::move(r));
+          return true;
+        }
         f.stage = Stage::kReplaced;
         f.replacement = r;
-        stack_.push_back(Frame{r, Stage::kEnter, f.chain + 1});
+        stack_.push_back(Frame{std::move(r), Stage::kEnter, f.chain + 1});
         return true;
       }
       case Stage::kReplaced:
-        Finish(top, UOp(done_.at(f.replacement)));
+        Finish(top, UOp(Result(f.replacement)));
         return true;
     }
     return true;
@@ -128,7 +214,7 @@ class Rewriter {
         stack_.pop_back();
         return true;
       }
-      if (!active_.insert(f.node.id()).second) return Fail(top);
+      if (!Enter(f.node)) return Fail(top);
       UOp u = f.node;
       while (true) {
         UOp r = ApplyRules(u, &f.rule);
@@ -152,9 +238,10 @@ class Rewriter {
       const Rule* rule = nullptr;
       UOp n = Rebuild(u);
       UOp r = ApplyRules(n, &rule);
-      done_.emplace(u, r ? std::move(r) : std::move(n));
+      bool inserted;
+      *done_.FindOrInsert(u, &inserted) = r ? std::move(r) : std::move(n);
     }
-    return done_.at(root);
+    return Result(root);
   }
 
   // Names the rules between the first visit of the node at `top` (or as far as is telling) and now.
@@ -178,8 +265,7 @@ class Rewriter {
   const RuleSet& rules_;
   const RewriteOptions& options_;
   std::vector<Frame> stack_;
-  UOpMap done_;
-  absl::flat_hash_set<const void*> active_;
+  ResultTable done_;
   std::vector<UOp> src_;
   int64_t applications_ = 0;
   absl::Status error_;

@@ -22,6 +22,10 @@ enum class RewriteOrder {
 struct RewriteOptions {
   RewriteOrder order = RewriteOrder::kBottomUp;
   void* ctx = nullptr;  // handed to rules
+  // A bit that is set in each node of a result of kBottomUp, which these rules leave as it is, and
+  // lets the next rewrite with the same bit pass over it with all that is below. Only for a set of
+  // pure rules that use no ctx, and one set for each bit; 0: none. Simplify has 1.
+  uint8_t settled_mark = 0;
   // Upper bound of rule applications in a row at one place, and in total, before giving up.
   int max_chain = 10000;
   int64_t max_applications = 200'000'000;

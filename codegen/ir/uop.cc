@@ -113,6 +113,7 @@ class InternTable {
     Node* n = new (memory) Node{
         .refs = 1,
         .op = op,
+        .marks = 0,
         .dtype = dtype,
         .src_count = static_cast<uint32_t>(src.size()),
         .hash = hash,

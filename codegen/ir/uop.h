@@ -65,6 +65,7 @@ inline constexpr bool kIsArg<T, std::variant<Ts...>> = (std::is_same_v<T, Ts> ||
 struct Node {
   std::atomic<uint32_t> refs;
   Op op;
+  std::atomic<uint8_t> marks;  // RewriteOptions::settled_mark
   DType dtype;
   uint32_t src_count;
   uint64_t hash;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/ir/simplify/clause.h"
 
@@ -32,19 +33,40 @@ bool IsHard(Op op) {
          op == Op::kMax || op == Op::kWhere || IsComparison(op);
 }
 
-Cost CostOf(const UOp& x) {
-  Cost c;
-  for (const UOp& u : Toposort(x)) {
-    c.hard += IsHard(u.op());
-    c.nodes += !u.IsConst();
+// The nodes of an expression, each once; empty where it is large. Loads and ranges are leaves. The
+// handles belong to the expression.
+using Nodes = absl::InlinedVector<const UOp*, 48>;
+Nodes NodesOf(const UOp& x) {
+  constexpr size_t kMaxNodes = 256;
+  Nodes nodes = {&x};
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const UOp& u = *nodes[i];
+    if (!IsElementwise(u.op())) continue;
+    for (const UOp& s : u.src()) {
+      if (std::none_of(nodes.begin(), nodes.end(), [&s](const UOp* n) { return *n == s; })) {
+        nodes.push_back(&s);
+      }
+    }
+    if (nodes.size() > kMaxNodes) return {};
   }
-  return c;
+  return nodes;
 }
 
-bool IsSmallExpression(const UOp& x, std::vector<UOp>* nodes) {
-  constexpr size_t kMaxNodes = 512;
-  *nodes = Toposort(x, [](const UOp& u) { return IsElementwise(u.op()); });
-  return nodes->size() <= kMaxNodes;
+bool Contains(const Nodes& nodes, const UOp& u) {
+  return std::any_of(nodes.begin(), nodes.end(), [&u](const UOp* n) { return *n == u; });
+}
+
+bool AnyHard(const Nodes& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const UOp* n) { return IsHard(n->op()); });
+}
+
+Cost CostOf(const UOp& x) {
+  Cost c;
+  for (const UOp* u : NodesOf(x)) {
+    c.hard += IsHard(u->op());
+    c.nodes += !u->IsConst();
+  }
+  return c;
 }
 
 // `x` with the keys of `map` replaced in the expression. Loads, and the sizes of ranges, which are
@@ -193,24 +215,24 @@ UOp Through(const UOp& x, const UOpMap& from, const UOpMap& back, SimplifyFuncti
 }
 
 // Conditions inside of x that the assumption decides by itself.
-UOp ReplaceClauses(const UOp& x, const Assumption& given, SimplifyFunction simplify) {
+UOp ReplaceClauses(const UOp& x, const Assumption& given, const Nodes& nodes,
+                   SimplifyFunction simplify) {
   UOpMap map;
   for (const UOp& c : given.clauses()) {
     bool negated;
     const UOp inner = StripNot(c, &negated);
-    map.emplace(c, Const(kBool, true));
-    if (negated) map.emplace(inner, Const(kBool, false));
+    if (Contains(nodes, c)) map.emplace(c, Const(kBool, true));
+    if (negated && Contains(nodes, inner)) map.emplace(inner, Const(kBool, false));
   }
-  const UOp r = Replace(x, map);
-  return r == x ? x : simplify(r);
+  return map.empty() ? x : simplify(Replace(x, map));
 }
 
-UOp NarrowTerms(const UOp& x, const Assumption& given, const UOpSet& present,
+UOp NarrowTerms(const UOp& x, const Assumption& given, const Nodes& nodes,
                 SimplifyFunction simplify) {
   UOpMap from, back;
   int index = 0;
   for (const Known& k : given.known()) {
-    if (!present.contains(k.term)) continue;
+    if (!Contains(nodes, k.term)) continue;
     const UOp v = StandIn(index++, k.lo, k.hi);
     from.emplace(k.term, v);
     if (!v.IsConst()) back.emplace(v, k.term);
@@ -219,7 +241,7 @@ UOp NarrowTerms(const UOp& x, const Assumption& given, const UOpSet& present,
 }
 
 // A bounded sum a + b: a is replaced by v - b, so that v stands where x has the sum.
-UOp NarrowSum(const UOp& x, const Assumption& given, const Interval& sum, const UOpSet& present,
+UOp NarrowSum(const UOp& x, const Assumption& given, const Interval& sum, const Nodes& nodes,
               SimplifyFunction simplify) {
   const std::optional<WideBounds> own = FormBounds(sum.expr);
   Wide lo = sum.lo, hi = sum.hi;
@@ -230,7 +252,7 @@ UOp NarrowSum(const UOp& x, const Assumption& given, const Interval& sum, const 
   if (lo <= kMin || hi >= kMax || lo > hi) return x;
   const UOp v = StandIn(0, static_cast<int64_t>(lo), static_cast<int64_t>(hi));
   for (const LinearTerm& t : sum.expr.terms) {
-    if ((t.coef != 1 && t.coef != -1) || !present.contains(t.term)) continue;
+    if ((t.coef != 1 && t.coef != -1) || !Contains(nodes, t.term)) continue;
     // t*s + rest = v, s = +-1: t = s*v - s*rest.
     LinearForm rest;
     for (const LinearTerm& other : sum.expr.terms) {
@@ -244,7 +266,7 @@ UOp NarrowSum(const UOp& x, const Assumption& given, const Interval& sum, const 
     // The other terms keep the bounds that the assumption gives them.
     int index = 1;
     for (const Known& k : given.known()) {
-      if (k.term == t.term || !present.contains(k.term)) continue;
+      if (k.term == t.term || !Contains(nodes, k.term)) continue;
       const UOp stand_in = StandIn(index++, k.lo, k.hi);
       from.emplace(k.term, stand_in);
       if (!stand_in.IsConst()) back.emplace(stand_in, k.term);
@@ -263,47 +285,82 @@ UOp NarrowSum(const UOp& x, const Assumption& given, const Interval& sum, const 
 
 UOp GivenCondition(const UOp& x, const UOp& valid, SimplifyFunction simplify) {
   if (x.IsConst() || !(x.dtype().IsInt() || x.dtype().IsBool()) || valid.IsConst()) return x;
-  std::vector<UOp> nodes;
-  if (!IsSmallExpression(x, &nodes)) return x;
+  const Nodes nodes = NodesOf(x);
+  if (nodes.empty()) return x;
   const Assumption given(valid);
   if (given.impossible()) return x;
-  UOp r = ReplaceClauses(x, given, simplify);
+  UOp r = ReplaceClauses(x, given, nodes, simplify);
   if (r.IsConst()) return r;
-  auto present = [](const UOp& u) {
-    std::vector<UOp> order;
-    IsSmallExpression(u, &order);
-    return UOpSet(order.begin(), order.end());
-  };
-  UOpSet here = present(r);
-  auto hard = [&here] {
-    return std::any_of(here.begin(), here.end(), [](const UOp& u) { return IsHard(u.op()); });
-  };
+  // Bounds change nothing in an affine expression, unless they leave one value.
   const bool decides_term = std::any_of(given.known().begin(), given.known().end(),
                                         [](const Known& k) { return k.lo == k.hi; });
-  if (!hard() && !decides_term) return r;
-  r = NarrowTerms(r, given, here, simplify);
+  if (!decides_term && !AnyHard(NodesOf(r))) return r;
+  const UOp before = r;
+  r = NarrowTerms(before, given, NodesOf(before), simplify);
   for (const Interval& i : given.intervals()) {
     if (i.expr.terms.size() < 2) continue;
-    here = present(r);
-    if (!hard()) break;
-    r = NarrowSum(r, given, i, here, simplify);
+    const UOp y = r;
+    const Nodes here = NodesOf(y);
+    if (!AnyHard(here)) break;
+    r = NarrowSum(y, given, i, here, simplify);
   }
   return r;
 }
+
+namespace {
+
+// An interval of an affine expression, whether true or false by the other clauses, or neither.
+enum class Verdict { kOpen, kTrue, kFalse };
+Verdict Decide(const Interval& c, const Assumption& given) {
+  if (given.impossible()) return Verdict::kOpen;
+  Wide lo = 0, hi = 0;
+  bool bounded = true;
+  for (const LinearTerm& t : c.expr.terms) {
+    const Bounds b = given.BoundsOf(t.term);
+    bounded &= b.min != kMin && b.max != kMax;
+    const Wide x = static_cast<Wide>(b.min) * t.coef, y = static_cast<Wide>(b.max) * t.coef;
+    lo += std::min(x, y);
+    hi += std::max(x, y);
+  }
+  if (!bounded) lo = kMin, hi = kMax;
+  // expr = other + (expr - other)
+  for (const Interval& other : given.intervals()) {
+    const std::optional<LinearForm> rest = AddForms(c.expr, other.expr, -1);
+    if (!rest.has_value()) continue;
+    const std::optional<WideBounds> b = FormBounds(*rest);
+    if (!b.has_value()) continue;
+    if (other.lo != kMin) lo = std::max(lo, other.lo + b->min);
+    if (other.hi != kMax) hi = std::min(hi, other.hi + b->max);
+  }
+  if ((c.lo == kMin || lo >= c.lo) && (c.hi == kMax || hi <= c.hi)) return Verdict::kTrue;
+  return hi < c.lo || lo > c.hi ? Verdict::kFalse : Verdict::kOpen;
+}
+
+bool IsAffine(const Interval& c) {
+  return std::none_of(c.expr.terms.begin(), c.expr.terms.end(),
+                      [](const LinearTerm& t) { return IsElementwise(t.term.op()); });
+}
+
+}  // namespace
 
 UOp ReduceClauses(const UOp& valid, SimplifyFunction simplify) {
   std::vector<UOp> clauses = SplitChain(valid, Op::kAnd);
   if (clauses.size() < 2 || clauses.size() > kMaxClauses) return valid;
   bool changed = false;
-  for (size_t i = clauses.size(); i-- > 0;) {
+  for (size_t i = clauses.size(); i-- > 0 && clauses.size() > 1;) {
     UOp others;
     for (size_t j = 0; j < clauses.size(); ++j) {
       if (j != i) others = others ? others & clauses[j] : clauses[j];
     }
-    if (!others) break;
-    others = simplify(others);
-    if (others.IsConstInt(0)) return others;
-    const UOp c = GivenCondition(clauses[i], others, simplify);
+    const std::optional<Interval> interval = ParseInterval(clauses[i]);
+    UOp c = clauses[i];
+    if (interval.has_value() && IsAffine(*interval)) {
+      const Verdict v = Decide(*interval, Assumption(others));
+      if (v == Verdict::kTrue) c = Const(kBool, true);
+      if (v == Verdict::kFalse) c = Const(kBool, false);
+    } else {
+      c = GivenCondition(c, others, simplify);
+    }
     if (c == clauses[i]) continue;
     changed = true;
     if (c.IsConstInt(0)) return c;

@@ -33,7 +33,7 @@ const RuleSet& SymbolicRules() {
   return rules;
 }
 
-UOp Simplify(const UOp& root) { return GraphRewrite(root, SymbolicRules()); }
+UOp Simplify(const UOp& root) { return GraphRewrite(root, SymbolicRules(), {.settled_mark = 1}); }
 
 UOp SimplifyIndex(const UOp& index) {
   UOp r = Simplify(index);
