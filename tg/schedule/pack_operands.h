@@ -1,5 +1,5 @@
-// Packs operands of a schedule's kernels where that pays (codegen/opt/pack.h): adds the copying
-// kernels and their memories.
+// Pads and packs operands of a schedule's kernels where that pays (codegen/opt/pad_operand.h,
+// pack.h): adds the copying kernels and their memories.
 #ifndef TG_TG_SCHEDULE_PACK_OPERANDS_H_
 #define TG_TG_SCHEDULE_PACK_OPERANDS_H_
 
