@@ -15,10 +15,10 @@ namespace {
 using ir::Op;
 using ir::UOp;
 
-// sum over co and k of where(0 <= i - k < n, g[b][i - k][co] * w[k][co], 0): the input gradient of
-// a convolution in one dimension. `inside`: the condition is about g alone.
-UOp InputGrad(int64_t b, int64_t n, int64_t co, int64_t taps, bool inside) {
-  const UOp rb = ir::Range(b, 0), ri = ir::Range(n + taps - 1, 1);
+// sum over co and k of where(0 <= i - k < n, g[b][i - k][co] * w[k][co][ci], 0): the input gradient
+// of a convolution in one dimension. `inside`: the condition is about g alone.
+UOp InputGrad(int64_t b, int64_t n, int64_t ci, int64_t co, int64_t taps, bool inside) {
+  const UOp rb = ir::Range(b, 0), ri = ir::Range(n + taps - 1, 1), rci = ir::Range(ci, 4);
   const UOp rk = ir::Range(taps, 2, ir::AxisType::kReduce);
   const UOp rc = ir::Range(co, 3, ir::AxisType::kReduce);
   const UOp at = ri - rk;
