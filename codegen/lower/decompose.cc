@@ -1,7 +1,9 @@
 #include "codegen/lower/decompose.h"
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
+#include <iterator>
+#include <vector>
 
 #include "codegen/ir/rewrite.h"
 #include "codegen/lower/decompose_exp.h"
@@ -109,6 +111,7 @@ UOp LowerBool(const UOp& u) {
 
 UOp LowerNode(const UOp& u, const Target& target) {
   const DType in = u.src(0).dtype(), d = u.dtype();
+  if (in.IsWeak() && in.IsInt()) return UOp();
   // These have a cheaper form whether they are native or not.
   if (u.Is(Op::kFloorDiv) || u.Is(Op::kFloorMod)) {
     const bool cheap = IsPowerOfTwo(u.src(1)) || (NonNegative(u.src(0)) && NonNegative(u.src(1)));
@@ -162,6 +165,14 @@ UOp LowerNode(const UOp& u, const Target& target) {
 }  // namespace
 
 UOp Decompose(const UOp& root, const Target& target) {
+  static constexpr Op kDivisions[] = {Op::kFloorDiv, Op::kFloorMod, Op::kCdiv, Op::kCmod};
+  const std::vector<UOp> nodes = ir::Toposort(root);
+  const bool any = std::any_of(nodes.begin(), nodes.end(), [&](const UOp& u) {
+    if (!ir::IsAlu(u.op()) || u.Is(Op::kWhere)) return false;
+    return std::find(std::begin(kDivisions), std::end(kDivisions), u.op()) != std::end(kDivisions) ||
+           !IsNative(target, u.op(), u.src(0).dtype());
+  });
+  if (!any) return root;
   static const ir::RuleSet& rules = *new ir::RuleSet({ir::On<const Target>(
       {Op::kExp2, Op::kLog2, Op::kSin, Op::kReciprocal, Op::kNeg, Op::kTrunc, Op::kAdd, Op::kMul,
        Op::kCdiv, Op::kCmod, Op::kFloorDiv, Op::kFloorMod, Op::kMax, Op::kCmpLt, Op::kCmpNe,

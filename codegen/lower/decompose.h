@@ -11,7 +11,8 @@
 //   Threefry                       32-bit additions, rotations and xors (decompose_threefry.h)
 //   Exp2, Log2, Pow                polynomials (decompose_exp.h)
 //   Sin                            polynomials after an exact reduction (decompose_sin.h)
-// Values may be scalars or vectors; index types are int32 and int64 already.
+// Values may be scalars or vectors. Exact (weak) index arithmetic stays as it is: it is decomposed
+// when it has a width.
 #ifndef TG_CODEGEN_LOWER_DECOMPOSE_H_
 #define TG_CODEGEN_LOWER_DECOMPOSE_H_
 

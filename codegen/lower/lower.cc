@@ -8,11 +8,15 @@
 #include "absl/status/status.h"
 #include "base/check.h"
 #include "codegen/lower/decompose.h"
+#include "codegen/lower/dtypes.h"
 #include "codegen/lower/estimate.h"
 #include "codegen/lower/gates.h"
 #include "codegen/lower/index_dtype.h"
+#include "codegen/lower/lane_axis.h"
 #include "codegen/lower/linearize.h"
 #include "codegen/lower/ranges.h"
+#include "codegen/lower/replicate.h"
+#include "codegen/lower/vectorize.h"
 
 namespace tg::lower {
 namespace {
@@ -74,9 +78,13 @@ absl::StatusOr<LinearProgram> Lower(const UOp& kernel, const render::Target& tar
 
   sink = MoveGates(*sink);
   if (!sink.ok()) return sink.status();
-  UOp graph = *std::move(sink);
-  graph = LowerIndexDType(graph);
-  graph = Decompose(graph, target);
+  // Data first, while values are scalars: fewer nodes. Index arithmetic after the copies, which
+  // simplify it.
+  UOp graph = Decompose(LowerDTypes(*sink, target), target);
+  graph = Vectorize(graph, ChooseLaneAxes(graph, target));
+  sink = Replicate(graph, target);
+  if (!sink.ok()) return sink.status();
+  graph = Decompose(LowerIndexDType(*sink), target);
 
   absl::StatusOr<std::vector<UOp>> ops = Linearize(graph, target);
   if (!ops.ok()) return ops.status();
