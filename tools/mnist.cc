@@ -61,7 +61,7 @@ constexpr char kJsonText[] =
     "\n"
     "  test_accuracy       0 to 1\n"
     "  test_correct, test_images, confusion [true digit][predicted digit]\n"
-    "  steps, batch_size, lr, seed, parameters, data, model (file or null)\n"
+    "  steps, batch_size, lr, shift, seed, parameters, data, model (file or null)\n"
     "  losses              one for each step\n"
     "  seconds             of the training, compiling included\n"
     "  first_step_seconds  until the first step is done: mostly compiling\n"
@@ -77,6 +77,7 @@ struct Flags {
   int steps = 300;
   int batch_size = 128;
   double lr = 0.004;
+  int shift = 2;
   int64_t seed = 42;
   std::string data;
   std::string save = "mnist.safetensors";
@@ -92,6 +93,7 @@ absl::Status CheckFlags(const Flags& f) {
     return wrong("--batch_size=", f.batch_size, ": expected 1 to 65536");
   }
   if (!(f.lr > 0) || std::isinf(f.lr)) return wrong("--lr=", f.lr, ": expected a positive number");
+  if (f.shift < 0 || f.shift > 8) return wrong("--shift=", f.shift, ": expected 0 to 8");
   if (f.seed < 0) return wrong("--seed=", f.seed, ": expected 0 or more");
   if (f.eval_only && f.load.empty()) {
     return wrong("--eval_only needs a model to test: --load FILE");
@@ -167,6 +169,7 @@ absl::Status Run(const Flags& flags) {
   report.options.steps = flags.steps;
   report.options.batch_size = flags.batch_size;
   report.options.lr = flags.lr;
+  report.options.shift = flags.shift;
   report.options.seed = static_cast<uint64_t>(flags.seed);
 
   absl::StatusOr<std::string> folder = DataFolder(flags);
@@ -189,7 +192,8 @@ absl::Status Run(const Flags& flags) {
   ManualSeed(report.options.seed);
   const DigitNet net(height, width);
   report.parameters = CountTrained(net);
-  std::fprintf(out, "data   %s: %s training and %s test images of %d x %d\n", folder->c_str(),
+  std::fprintf(out, "data   %s: %s training and %s test images of %d x %d\n",
+               flags.data.empty() ? "the digits of this tool" : folder->c_str(),
                FormatCount(data->train.count).c_str(), FormatCount(data->test.count).c_str(),
                static_cast<int>(height), static_cast<int>(width));
   std::fprintf(out, "net    %s parameters\n", FormatCount(report.parameters).c_str());
@@ -239,6 +243,9 @@ int Main(int argc, char** argv) {
   flags.Add("steps", &f.steps, "N", "optimizer steps");
   flags.Add("batch_size", &f.batch_size, "N", "images in a step");
   flags.Add("lr", &f.lr, "RATE", "the highest learning rate");
+  flags.Add("shift", &f.shift, "PIXELS",
+            "training images are moved by up to this much, at random, so that the network learns "
+            "shapes rather than places; 0: not");
   flags.Add("seed", &f.seed, "N", "start of everything random");
   flags.Add("data", &f.data, "DIR", "folder of IDX files; without it, the digits of this tool");
   flags.Add("save", &f.save, "FILE",

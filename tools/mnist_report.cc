@@ -76,6 +76,7 @@ std::string ToJson(const MnistReport& report) {
   j["steps"] = report.train ? report.options.steps : 0;
   j["batch_size"] = report.options.batch_size;
   j["lr"] = report.options.lr;
+  j["shift"] = report.options.shift;
   j["seed"] = report.options.seed;
   j["parameters"] = report.parameters;
   const TrainResult train = report.train.value_or(TrainResult());

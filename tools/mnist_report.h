@@ -33,7 +33,7 @@ std::string FormatConfusion(const TestResult& test, bool color);
 //   test_accuracy      0 to 1
 //   test_correct, test_images
 //   confusion          [true digit][predicted digit]
-//   steps, batch_size, lr, seed, parameters, data, model
+//   steps, batch_size, lr, shift, seed, parameters, data, model
 //   losses             one for each step
 //   seconds            of the training, with compiling
 //   first_step_seconds

@@ -40,7 +40,7 @@ TEST(MnistReportTest, ConfusionTable) {
 TEST(MnistReportTest, JsonIsOneLine) {
   MnistReport report;
   report.data = "some\nfolder";
-  report.options = {.steps = 2, .batch_size = 5, .lr = 0.25, .seed = 7};
+  report.options = {.steps = 2, .batch_size = 5, .lr = 0.25, .seed = 7, .shift = 1};
   report.train = TrainResult{{2.5f, 0.1f}, 1.23456, 0.5, 8.1};
   report.test = SomeResult();
   report.parameters = 11;
@@ -54,6 +54,7 @@ TEST(MnistReportTest, JsonIsOneLine) {
   EXPECT_EQ(j["batch_size"], 5);
   EXPECT_EQ(j["lr"], 0.25);
   EXPECT_EQ(j["seed"], 7);
+  EXPECT_EQ(j["shift"], 1);
   EXPECT_EQ(j["parameters"], 11);
   EXPECT_EQ(j["seconds"], 1.235);
   EXPECT_EQ(j["images_per_second"], 8.1);

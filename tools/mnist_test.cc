@@ -146,6 +146,7 @@ TEST_F(MnistToolTest, WrongUsageExitsWith2) {
            {"--steps 0", "--steps=0: expected at least 1"},
            {"--batch_size -1", "--batch_size=-1: expected 1 to 65536"},
            {"--lr 0", "--lr=0: expected a positive number"},
+           {"--shift 9", "--shift=9: expected 0 to 8"},
            {"--seed=-1", "--seed=-1: expected 0 or more"},
            {"--eval_only", "--eval_only needs a model to test: --load FILE"},
        }) {
@@ -160,8 +161,9 @@ TEST_F(MnistToolTest, WrongUsageExitsWith2) {
   EXPECT_THAT(setting.err, HasSubstr("DEBUG"));
   const Outcome help = Run("--help");
   EXPECT_EQ(help.status, 0);
-  for (const char* flag : {"--steps N", "--batch_size N", "--lr RATE", "--seed N", "--data DIR",
-                           "--save FILE", "--load FILE", "--eval_only", "--json", "EXAMPLES"}) {
+  for (const char* flag :
+       {"--steps N", "--batch_size N", "--lr RATE", "--shift PIXELS", "--seed N", "--data DIR",
+        "--save FILE", "--load FILE", "--eval_only", "--json", "EXAMPLES"}) {
     EXPECT_THAT(help.out, HasSubstr(flag));
   }
 }
