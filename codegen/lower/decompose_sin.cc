@@ -75,12 +75,16 @@ class Reducer {
     const DType s64 = ir::kInt64.Vec(d_.lanes());
     const UOp fraction = Bitcast(high + Shl(quadrant, 62) * U(~uint64_t{0}), s64);
     UOp turns = Cast(fraction, d_) * Const(d_, 0x1p-62);
-    if (!layout_.is64) return {quadrant, turns * Const(d_, 1.5707963267948966192)};
-    // After cancellation the digits below count.
-    const UOp low = Join(product[2], product[3]);
-    turns = MulAcc(Cast(Shr(low, 1), d_), Const(d_, 0x1p-125), turns);
-    return {quadrant, MulAcc(turns, Const(d_, 1.5707963267948966192),
-                             turns * Const(d_, 6.123233995736765886e-17))};
+    if (layout_.is64) {
+      // After cancellation the digits below count.
+      const UOp low = Join(product[2], product[3]);
+      turns = MulAcc(Cast(Shr(low, 1), d_), Const(d_, 0x1p-125), turns);
+    }
+    // pi/2 in two parts.
+    const double half_pi = 1.5707963267948966192;
+    const double rest =
+        layout_.is64 ? 6.123233995736765886e-17 : half_pi - ir::RoundToFloat(half_pi, ir::kFloat32);
+    return {quadrant, MulAcc(turns, Const(d_, half_pi), turns * Const(d_, rest))};
   }
 
  private:

@@ -6,7 +6,7 @@
 
 namespace tg::lower {
 
-// sin(x) for every float32 and float64, below 2 units in the last place, also for the largest
+// sin(x) for every float32 and float64, below 2.5 units in the last place, also for the largest
 // arguments: the product with 2/pi is taken in integers, with as many digits of 2/pi as it takes
 // (Payne and Hanek, "Radian reduction for trigonometric functions", SIGNUM 1983). NaN for
 // infinities. Narrower floats are computed in float32.
