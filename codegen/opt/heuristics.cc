@@ -13,8 +13,10 @@ using ir::AxisType;
 using ir::Opt;
 using ir::OptOp;
 
-// Operations in an expanded loop body, and of a reduction loop that is expanded as a whole.
-constexpr int64_t kMaxBody = 500;
+// Operations in an expanded loop body: enough that the loop costs nothing. More only makes
+// compilers keep loads that copies share in registers, and then spill. Iterations of a reduction
+// loop that is expanded as a whole.
+constexpr int64_t kMaxBody = 128;
 constexpr int64_t kMaxWholeUnroll = 32;
 constexpr int64_t kMaxPartialUnroll = 4;
 // Operations that a part for a core has at least; parts per core at most.

@@ -24,8 +24,10 @@ constexpr double kShortReduction = 32;
 constexpr double kStoreCycles = 1;
 constexpr double kLatency = 4;
 constexpr double kLoopOverhead = 0.7;
-// A load of lanes that are not neighbours, per lane: a scalar load and its way into the vector.
+// A load of lanes that are not neighbours, per lane: a scalar load and its way into the vector. A
+// store likewise; it dirties a line for each lane.
 constexpr double kGatherCycles = 1.5;
+constexpr double kScatterCycles = 2.5;
 // Computing a condition per lane, and a load under it.
 constexpr double kMaskFactor = 1.5;
 constexpr double kGateCycles = 0.3;
@@ -50,7 +52,7 @@ double AccessCycles(const Access& a, bool stream, const Lanes& lane, const Core&
       cycles *= static_cast<double>(Registers(lane.count, core));
       if (!std::has_single_bit(static_cast<uint64_t>(lane.count))) cycles *= kMaskFactor;
     } else if (a.coef[lane.root] != 0 || a.irregular[lane.root]) {
-      cycles = kGatherCycles * static_cast<double>(lane.count) *
+      cycles = (a.store ? kScatterCycles : kGatherCycles) * static_cast<double>(lane.count) *
                (a.irregular[lane.root] ? 2 : 1);
     }
     if (a.gate[lane.root] || lane.pad) cycles *= kMaskFactor;
