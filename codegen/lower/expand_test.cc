@@ -281,6 +281,34 @@ TEST(Expand, MatmulTile) {
   EXPECT_EQ(stores, 6);
 }
 
+// Where all that a loop adds is padding, it does not run.
+TEST(Expand, LoopsOverPaddingAreSkipped) {
+  const int n = 8, co = 4;
+  const UOp out = Param(0, kFloat32, n), a = Param(1, kFloat32, n * co), w = Param(2, kFloat32, 3 * co);
+  const UOp i = Range(n, 0), k = Range(3, 1, AxisType::kReduce), c = Range(co, 2, AxisType::kReduce);
+  const UOp at = i + k - 1;
+  const UOp valid = ir::Not(at < 0) & (at < n);
+  const UOp v = ir::Where(valid, LoadAt(a, ir::Valid(at * co + c, valid)), ir::Const(kFloat32, 0.0));
+  const UOp sum = ReduceOver(Op::kAdd, v * LoadAt(w, k * co + c), {k, c});
+  const UOp kernel = Kernel({StoreLoop(out, i, sum, {i})});
+  const LinearProgram p = LowerOrFail(kernel, EverythingNative());
+  int depth = 0, guarded_at = -1;
+  for (const UOp& u : p.ops) {
+    depth += u.Is(Op::kRange) ? 1 : u.Is(Op::kEnd) ? -1 : 0;
+    if (u.Is(Op::kIf)) guarded_at = depth;
+  }
+  EXPECT_EQ(guarded_at, 2);
+  std::vector<float> o(n), x = SmallInts(n * co, 1), y = SmallInts(3 * co, 2), want(n);
+  for (int r = 0; r < n; ++r) {
+    for (int t = 0; t < 3; ++t) {
+      const int row = r + t - 1;
+      for (int l = 0; row >= 0 && row < n && l < co; ++l) want[r] += x[row * co + l] * y[t * co + l];
+    }
+  }
+  RunKernel(kernel, {Bytes(o), Bytes(x), Bytes(y)});
+  EXPECT_EQ(o, want);
+}
+
 // A sum over memory: accumulators with lanes, several of them, combined after the loop.
 TEST(Expand, SumHasSeveralAccumulators) {
   const UOp out = Param(0, kFloat32, 1), a = Param(1, kFloat32, 1024);

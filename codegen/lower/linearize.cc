@@ -38,6 +38,11 @@ struct Block {
   UOp range;              // of the input graph; null: the program
   UOp loop;               // the range that the output has
   std::vector<int> items;
+  // What the first, second, ... value of each accumulator's turn adds: in this order, so that the
+  // operands that accumulators share are needed for a short time.
+  std::vector<std::vector<int>> steps;
+  std::vector<UOp> reduces;  // that run through this loop
+  UOp guard;                 // of the output: the loop runs only where this is true
 };
 
 // An instruction of a block, or a loop in it.
@@ -81,6 +86,7 @@ class Linearizer {
     RenameRanges();
     if (absl::Status s = BuildItems(); !s.ok()) return s;
     OrderHazards();
+    for (size_t b = 1; b < blocks_.size(); ++b) GuardLoop(static_cast<int>(b));
     if (absl::Status s = EmitBlock(kRoot); !s.ok()) return s;
     std::vector<UOp> ops = std::move(leaves_);
     ops.insert(ops.end(), std::make_move_iterator(ops_.begin()),
@@ -192,6 +198,7 @@ class Linearizer {
             int block = at;
             for (int s = 1; s < u.src_count(); ++s) {
               block = LoopIn(block, u.src(s), level_[i]);
+              blocks_[block].reduces.push_back(u);
               if (s == 1) places_[i][p].reduce_top = block;
             }
             places_[i][p].reduce_loop = block;
@@ -232,8 +239,17 @@ class Linearizer {
     TG_FATAL() << "linearize: " << u.op() << " has no place in block " << at;
   }
 
+  const Place* FindPlace(const UOp& u, int block) {
+    const int at = IsLeaf(u) ? kRoot : Hoist(block, u);
+    for (const Place& p : places_[IndexOf(u)]) {
+      if (p.block == at) return &p;
+    }
+    return nullptr;
+  }
+
   int AddItem(int block, UOp node) {
     const int id = static_cast<int>(items_.size());
+    item_of_[node.id()] = id;
     items_.emplace_back().node = std::move(node);
     blocks_[block].items.push_back(id);
     return id;
@@ -375,14 +391,16 @@ class Linearizer {
     known[acc.id()] = AddItem(body, acc);
     absl::Span<const UOp> values = u.src().subspan(0, 1);
     if (u.src(0).Is(Op::kTuple)) values = u.src(0).src();
-    for (const UOp& v : values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      const UOp& v = values[i];
       const Place& place = PlaceFor(v, body);
-      const UOp before = acc;
       acc = Combine(op, acc, place.node, target_);
       // What the combination takes of the value's own sources (a product's factors) is placed with
       // the value or around it.
       MarkKnown(v, place, body, known);
-      AddExpression(body, acc, known);
+      const int item = AddExpression(body, acc, known);
+      if (blocks_[body].steps.size() <= i) blocks_[body].steps.resize(i + 1);
+      blocks_[body].steps[i].push_back(item);
     }
     AddExpression(body, UOp::Make(Op::kStore, ir::kVoid, {at, acc}), known);
 
@@ -429,9 +447,125 @@ class Linearizer {
     }
   }
 
+  // Whether all ranges of `u` are open in `block`.
+  bool IsOpen(const UOp& u, int block) const {
+    for (const UOp& r : u.ranges()) {
+      if (IsThread(r)) continue;
+      int b = block;
+      while (b != kRoot && !(blocks_[b].range == r)) b = blocks_[b].parent;
+      if (b == kRoot) return false;
+    }
+    return true;
+  }
+
+  // A loop that adds to accumulators what is 0 unless some condition holds, known before the loop,
+  // runs only where it does. (That a 0 from padding times infinity counts as 0 is not held against
+  // it.)
+  void GuardLoop(int block) {
+    const int outer = blocks_[block].parent;
+    std::vector<UOp> common;
+    bool first = true;
+    for (const UOp& r : blocks_[block].reduces) {
+      if (r.arg_as<ir::ReduceArg>().op != Op::kAdd) return;
+      absl::Span<const UOp> values = r.src().subspan(0, 1);
+      if (r.src(0).Is(Op::kTuple)) values = r.src(0).src();
+      for (const UOp& v : values) {
+        std::vector<UOp> mine;
+        ZeroUnless(v, mine);
+        if (first) {
+          for (const UOp& c : mine) {
+            if (IsOpen(c, outer)) common.push_back(c);
+          }
+        } else {
+          common.erase(std::remove_if(common.begin(), common.end(),
+                                      [&](const UOp& c) {
+                                        return std::find(mine.begin(), mine.end(), c) == mine.end();
+                                      }),
+                       common.end());
+        }
+        first = false;
+        if (common.empty()) return;
+      }
+    }
+    // The conjunction, where its conditions are known.
+    UOp guard;
+    int at = kRoot, item = kNone;
+    for (const UOp& c : common) {
+      if (guarded_.contains({outer, c.id()})) continue;
+      const Place* place = FindPlace(c, outer);
+      if (place == nullptr || place->item == kNone) continue;
+      const int inner = blocks_[place->block].depth > blocks_[at].depth ? place->block : at;
+      if (!guard) {
+        guard = place->node;
+        item = place->item;
+      } else {
+        guard = guard & place->node;
+        auto it = item_of_.find(guard.id());
+        const int both = it != item_of_.end() ? it->second : AddItem(inner, guard);
+        AddNeed(ItemIn(at, inner, both), item);
+        UsePlace(inner, both, *place);
+        item = both;
+      }
+      at = inner;
+    }
+    // One kIf is one region.
+    if (!guard || !guards_.insert(guard.id()).second) return;
+    AddNeed(ItemIn(at, outer, blocks_[block].self_item), item);
+    blocks_[block].guard = guard;
+    // Loops inside need not ask again.
+    for (size_t b = block; b < blocks_.size(); ++b) {
+      int up = static_cast<int>(b);
+      while (up > block) up = blocks_[up].parent;
+      if (up != block) continue;
+      for (const UOp& c : common) guarded_.insert({static_cast<int>(b), c.id()});
+    }
+  }
+
+  // Scalar conditions without which `v` is 0: gates of the loads that it is a product of.
+  static void ZeroUnless(const UOp& v, std::vector<UOp>& out) {
+    absl::InlinedVector<UOp, 8> stack = {v};
+    while (!stack.empty()) {
+      const UOp u = stack.back();
+      stack.pop_back();
+      switch (u.op()) {
+        case Op::kMul:
+        case Op::kAnd:
+          stack.push_back(u.src(0));
+          stack.push_back(u.src(1));
+          break;
+        case Op::kStack:
+          if (std::all_of(u.src().begin(), u.src().end(),
+                          [&](const UOp& s) { return s == u.src(0); })) {
+            stack.push_back(u.src(0));
+          }
+          break;
+        case Op::kCast:
+          stack.push_back(u.src(0));
+          break;
+        case Op::kWhere:
+          if (u.src(2).IsConstFloat(0) || u.src(2).IsConstInt(0)) stack.push_back(u.src(0));
+          break;
+        case Op::kLoad:
+          if (u.src_count() == 2 && (u.src(1).IsConstFloat(0) || u.src(1).IsConstInt(0)) &&
+              u.src(0).src(2).dtype().lanes() == 1) {
+            stack.push_back(u.src(0).src(2));
+          }
+          break;
+        default:
+          if (u.dtype() == ir::kBool) out.push_back(u);
+      }
+    }
+  }
+
   // Depth first from what has an effect: first from what nobody waits for. Values that no effect
   // needs are left out.
   absl::Status EmitBlock(int block) {
+    for (const std::vector<int>& step : blocks_[block].steps) {
+      for (int item : step) {
+        if (items_[item].done) continue;
+        if (absl::Status s = EmitItem(item); !s.ok()) return s;
+      }
+    }
     for (const bool wanted : {false, true}) {
       for (int root : blocks_[block].items) {
         const Item& item = items_[root];
@@ -469,12 +603,21 @@ class Linearizer {
       }
       const int loop = items_[id].block;
       const UOp range = blocks_[loop].loop;
+      UOp region;
+      if (blocks_[loop].guard) {
+        region = UOp::Make(Op::kIf, ir::kVoid, {blocks_[loop].guard});
+        ops_.push_back(region);
+      }
       ops_.push_back(range);
       last_void_ = UOp();
       if (absl::Status s = EmitBlock(loop); !s.ok()) return s;
       TG_CHECK(last_void_) << "a loop without effect";
       last_void_ = UOp::Make(Op::kEnd, ir::kVoid, {last_void_, range});
       ops_.push_back(last_void_);
+      if (region) {
+        last_void_ = UOp::Make(Op::kEndIf, ir::kVoid, {region});
+        ops_.push_back(last_void_);
+      }
     }
     return absl::OkStatus();
   }
@@ -488,6 +631,9 @@ class Linearizer {
   std::vector<ir::RangeArg> loop_args_;  // by block, from 1
   std::vector<Item> items_;
   absl::flat_hash_map<LoopKey, int> loops_;
+  absl::flat_hash_map<const void*, int> item_of_;             // by node of the output
+  absl::flat_hash_set<const void*> guards_;                   // conditions of kIf
+  absl::flat_hash_set<std::pair<int, const void*>> guarded_;  // loops in which a condition holds
   std::vector<std::pair<int, int>> stores_;  // block, item
   std::vector<std::pair<int, int>> loads_;
   std::vector<UOp> leaves_;
