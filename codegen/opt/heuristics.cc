@@ -63,6 +63,34 @@ class HandCoder {
     }
   }
 
+  bool IsOutputOf(const Nest& nest, int root) const {
+    return std::find(nest.outputs.begin(), nest.outputs.end(), root) != nest.outputs.end();
+  }
+
+  // How many copies of the body of `nest` along `root` may be side by side. Loads that such copies
+  // share (in[x + kx] with x expanded and kx unrolled) are kept in registers from the first use to
+  // the last, and there must be room for them.
+  int64_t CopiesThatFit(size_t nest, int root) const {
+    const Nest& n = map_.nests[nest];
+    const int64_t spare = target_.vector_registers - 2 - tile_.copies[nest];
+    int64_t most = kMaxWholeUnroll;
+    for (int i : n.accesses) {
+      const Access& a = map_.accesses[i];
+      int64_t window = 0, others = 1;
+      for (const auto& [up, f] : tile_.upcasts) {
+        if (!IsOutputOf(n, up) || !a.DependsOn(up)) continue;
+        if (a.coef[up] == a.coef[root] && a.coef[root] != 0) {
+          window = f;
+        } else {
+          others *= f;
+        }
+      }
+      // (window + copies - 1) * others values.
+      if (window != 0) most = std::min(most, std::max<int64_t>(1, spare / others - window + 1));
+    }
+    return most;
+  }
+
   void ExpandReduction(size_t nest) {
     const Nest& n = map_.nests[nest];
     const Lanes& lanes = tile_.reduce_lanes[nest];
@@ -78,12 +106,13 @@ class HandCoder {
       if (axis < 0) continue;
       const int64_t size = kernel_.axes()[axis].size;
       if (size < 2) break;
-      if (size <= std::min(room, kMaxWholeUnroll)) {
+      const int64_t fit = CopiesThatFit(nest, order[i]);
+      if (size <= std::min(room, fit)) {
         Split(order[i], AxisType::kReduce, size, AxisType::kUnroll);
         room /= size;
         continue;
       }
-      int64_t part = std::min(room, kMaxPartialUnroll);
+      int64_t part = std::min({room, fit, kMaxPartialUnroll});
       while (part > 1 && size % part != 0) --part;
       if (part > 1) Split(order[i], AxisType::kReduce, part, AxisType::kUnroll);
       break;
