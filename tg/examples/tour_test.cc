@@ -22,10 +22,10 @@ TEST(TourTest, LearnsAPlane) {
   tg::Tensor y = (x * tg::FromData<float>({2, -3})).Sum(1, /*keepdim=*/true) + 5.0;
   tg::nn::Linear model(2, 1);
   tg::nn::Adam optimizer(tg::state::GetParameters(model), {.lr = 0.1});
-  tg::Jit step([&](const std::vector<tg::Tensor>& in) -> std::vector<tg::Tensor> {
+  tg::Jit step([&](const std::vector<tg::Tensor>& in) {
     tg::Tensor loss = (model(in[0]) - in[1]).Square().Mean();
-    optimizer.ZeroGrad(), loss.Backward(), optimizer.Step();
-    return {loss};
+    optimizer.Minimize(loss);
+    return std::vector{loss};
   });
   for (int i = 0; i < 200; ++i) step({x, y});
   std::vector<float> weights = model.weight.ToVector<float>();  // 2 and -3, or nearly

@@ -93,6 +93,12 @@ std::vector<Tensor> Optimizer::ScheduleStep() {
 
 void Optimizer::Step() { Tensor::Realize(ScheduleStep()); }
 
+void Optimizer::Minimize(const Tensor& loss) {
+  ZeroGrad();
+  loss.Backward();
+  Step();
+}
+
 std::vector<Tensor> Optimizer::NewState() const {
   std::vector<Tensor> state;
   for (const Tensor& t : params_) {

@@ -2,11 +2,9 @@
 //
 //   nn::Adam optimizer(state::GetParameters(model), {.lr = 0.003});
 //   base::Scoped<int> training(base::kTraining, 1);
-//   for (...) {
-//     optimizer.ZeroGrad();
-//     loss(model).Backward();
-//     optimizer.Step();
-//   }
+//   for (...) optimizer.Minimize(loss(model));
+//
+// where Minimize(loss) is short for ZeroGrad(); loss.Backward(); Step().
 //
 // Of the tensors given, those that want gradients are trained; the others (running statistics) are
 // kept as buffers. Step stores the new parameters, the optimizer's state and the buffers in place,
@@ -43,7 +41,9 @@ class Optimizer {
   // Updates the parameters by their gradients and stores everything. Throws UsageError when the
   // TRAINING setting is off or a parameter has no gradient.
   void Step();
-  // The same without storing: gives all tensors that have new values, to be realized along with
+  // Forgets the gradients, computes those of `loss`, a scalar, and steps.
+  void Minimize(const Tensor& loss);
+  // Step without storing: gives all tensors that have new values, to be realized along with
   // others.
   std::vector<Tensor> ScheduleStep();
 

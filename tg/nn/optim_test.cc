@@ -219,6 +219,15 @@ TEST(OptimizerTest, SeparatesBuffersAndDropsDuplicates) {
   EXPECT_THAT(names, ElementsAre("sgd.lr", "sgd.b.0"));
 }
 
+TEST(OptimizerTest, MinimizeForgetsOldGradients) {
+  base::Scoped<int> training(base::kTraining, 1);
+  Tensor p = FromData<float>({1, 2});
+  p.SetRequiresGrad();
+  Sgd optimizer({p}, {.lr = 0.5});
+  for (int i = 0; i < 2; ++i) optimizer.Minimize(p.Sum());
+  EXPECT_THAT(p.ToVector<float>(), ElementsAre(0, 1));
+}
+
 TEST(OptimizerTest, LearningRateIsATensor) {
   base::Scoped<int> training(base::kTraining, 1);
   Tensor p = StartParameter();
