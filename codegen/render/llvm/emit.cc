@@ -91,8 +91,12 @@ class Emitter {
   Value* VectorAddress(const Memory& memory, const UOp& index);
   void MarkAlias(const Memory& memory, llvm::Instruction* access) const;
   llvm::AllocaInst* EntryAlloca(Type* type, const char* name, uint64_t align);
-  // Memory that may be read in place of what a gate shuts off.
-  Value* Dummy(uint64_t bytes);
+  // Where a load with a gate and a scalar index goes: to memory, or to zeros where it is shut off.
+  Value* GatedAddress(const Memory& memory, const UOp& index, const UOp& gate, int lanes);
+  // `bytes` zeros or more.
+  Value* Zeros(uint64_t bytes);
+  // How many of the open scopes `u` depends on: up to the innermost of them.
+  int Depth(const UOp& u) const;
 
   // Parts of a kIndex.
   struct Access {
@@ -115,8 +119,8 @@ class Emitter {
   std::vector<llvm::MDNode*> alias_scope_;                   // by slot
   std::vector<llvm::MDNode*> no_alias_;
   std::vector<Scope> scopes_;
-  llvm::AllocaInst* dummy_ = nullptr;
-  uint64_t dummy_bytes_ = 0;
+  llvm::AllocaInst* zeros_ = nullptr;
+  uint64_t zero_bytes_ = 0;
 };
 
 absl::Status Emitter::Unsupported(const UOp& u) const {
@@ -230,12 +234,72 @@ absl::Status Emitter::DeclareRegisters(const UOp& buffer) {
   return absl::OkStatus();
 }
 
-Value* Emitter::Dummy(uint64_t bytes) {
-  if (dummy_ == nullptr || dummy_bytes_ < bytes) {
-    dummy_bytes_ = std::max<uint64_t>(64, bytes);
-    dummy_ = EntryAlloca(llvm::ArrayType::get(b_.getInt8Ty(), dummy_bytes_), "gated", 64);
+Value* Emitter::Zeros(uint64_t bytes) {
+  // The size is set when all that is needed is known (Run).
+  if (zeros_ == nullptr) zeros_ = EntryAlloca(b_.getInt8Ty(), "zeros", 64);
+  zero_bytes_ = std::max(zero_bytes_, bytes);
+  return zeros_;
+}
+
+int Emitter::Depth(const UOp& u) const {
+  int depth = static_cast<int>(scopes_.size());
+  while (depth > 0 && !u.DependsOnRange(scopes_[depth - 1].opener)) --depth;
+  return depth;
+}
+
+// The index is a sum. Terms that change in loops in which the gate does not are left to the address;
+// the choice is between the memory at the other terms and as many zeros as the first can span. So
+// that choice leaves those loops, and the loads in them are plain.
+Value* Emitter::GatedAddress(const Memory& memory, const UOp& index, const UOp& gate, int lanes) {
+  constexpr int64_t kMaxZeros = 4096;  // elements
+  constexpr int64_t kStep = 1024;      // negative offsets are rounded to this: few different bases
+  const int depth = Depth(gate);
+  std::vector<UOp> stack = {index}, outer, inner;
+  while (!stack.empty()) {
+    const UOp u = stack.back();
+    stack.pop_back();
+    if (u.Is(Op::kAdd) && CannotWrap(u)) {
+      stack.push_back(u.src(1));
+      stack.push_back(u.src(0));
+    } else {
+      (u.IsConst() || Depth(u) > depth ? inner : outer).push_back(u);
+    }
   }
-  return dummy_;
+  int64_t min = 0, max = lanes;
+  for (const UOp& u : inner) {
+    if (u.vmin() < -kMaxZeros || u.vmax() > kMaxZeros) {
+      outer.insert(outer.end(), inner.begin(), inner.end());
+      inner.clear();
+      min = 0, max = lanes;
+      break;
+    }
+    min += u.vmin();
+    max += u.vmax();
+  }
+  const int64_t shift = min < 0 ? (min - kStep + 1) / kStep * kStep : 0;
+  if (max - shift > kMaxZeros) {
+    outer.insert(outer.end(), inner.begin(), inner.end());
+    inner.clear();
+  }
+  auto sum = [&](const std::vector<UOp>& terms, int64_t constant) {
+    Value* v = nullptr;
+    for (const UOp& u : terms) {
+      if (u.IsConst()) {
+        constant += u.const_int();
+      } else {
+        v = v == nullptr ? Wide(u) : b_.CreateAdd(v, Wide(u));
+      }
+    }
+    if (v == nullptr) return static_cast<Value*>(b_.getInt64(constant));
+    return constant == 0 ? v : b_.CreateAdd(v, b_.getInt64(constant));
+  };
+  Type* element = MemoryType(context_, memory.dtype);
+  const int64_t from = inner.empty() ? 0 : shift;
+  const uint64_t span = static_cast<uint64_t>(inner.empty() ? lanes : max - shift);
+  Value* base =
+      b_.CreateSelect(Get(gate), b_.CreateGEP(element, memory.base, sum(outer, from)),
+                      Zeros(span * static_cast<uint64_t>(memory.dtype.bytes())));
+  return inner.empty() ? base : b_.CreateGEP(element, base, sum(inner, -from));
 }
 
 Value* Emitter::Wide(const UOp& u) {
@@ -460,11 +524,15 @@ absl::Status Emitter::EmitLoad(const UOp& u) {
   }
   Value* v;
   if (index_lanes == 1 && !gate_has_lanes) {
-    Value* address = Address(*a.memory, a.index);
-    if (gate != nullptr) address = b_.CreateSelect(gate, address, Dummy(d.size()));
+    Value* address = gate == nullptr || a.memory->base == nullptr
+                         ? Address(*a.memory, a.index)
+                         : GatedAddress(*a.memory, a.index, a.gate, d.lanes());
     llvm::LoadInst* load = b_.CreateAlignedLoad(memory_type, address, align);
     MarkAlias(*a.memory, load);
-    v = gate != nullptr ? b_.CreateSelect(gate, load, alternative) : load;
+    const auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(alternative);
+    v = gate == nullptr || (constant != nullptr && constant->isNullValue())
+            ? static_cast<Value*>(load)
+            : b_.CreateSelect(gate, load, alternative);
   } else if (index_lanes == 1) {
     llvm::Instruction* load =
         b_.CreateMaskedLoad(memory_type, Address(*a.memory, a.index), align, gate, alternative);
@@ -474,8 +542,9 @@ absl::Status Emitter::EmitLoad(const UOp& u) {
     // The indices are scalars already: as many scalar loads are at least as fast as a gather.
     v = llvm::PoisonValue::get(memory_type);
     for (int i = 0; i < d.lanes(); ++i) {
-      Value* address = Address(*a.memory, a.index.src(i));
-      if (gate != nullptr) address = b_.CreateSelect(gate, address, Dummy(d.bytes()));
+      Value* address = gate == nullptr || a.memory->base == nullptr
+                           ? Address(*a.memory, a.index.src(i))
+                           : GatedAddress(*a.memory, a.index.src(i), a.gate, 1);
       llvm::LoadInst* load = b_.CreateAlignedLoad(memory_type->getScalarType(), address, align);
       MarkAlias(*a.memory, load);
       v = b_.CreateInsertElement(v, load, b_.getInt64(i));
@@ -629,6 +698,11 @@ absl::Status Emitter::Run() {
   }
   if (!scopes_.empty()) return Broken(scopes_.back().opener, "it is never closed");
   b_.CreateRetVoid();
+  if (zeros_ != nullptr) {
+    zeros_->setAllocatedType(llvm::ArrayType::get(b_.getInt8Ty(), zero_bytes_));
+    llvm::IRBuilder<> entry(entry_, std::next(zeros_->getIterator()));
+    entry.CreateMemSet(zeros_, entry.getInt8(0), zero_bytes_, llvm::MaybeAlign(64));
+  }
   return absl::OkStatus();
 }
 
