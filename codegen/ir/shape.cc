@@ -15,7 +15,8 @@ struct ShapeData {
   Shape shape;
 };
 
-// --- Sint -----------------------------------------------------------------------------------------
+// --- Sint
+// -----------------------------------------------------------------------------------------
 
 Sint::Sint(UOp expr) {
   if (expr.IsConst()) {
@@ -122,13 +123,14 @@ Sint NumElements(const Shape& shape) {
 
 std::string ToString(const Shape& shape) {
   if (shape.size() == 1) return absl::StrCat("(", shape[0].ToString(), ",)");
-  return absl::StrCat("(",
-                      absl::StrJoin(shape, ", ",
-                                    [](std::string* out, const Sint& s) { *out += s.ToString(); }),
-                      ")");
+  return absl::StrCat(
+      "(",
+      absl::StrJoin(shape, ", ", [](std::string* out, const Sint& s) { *out += s.ToString(); }),
+      ")");
 }
 
-// --- ShapeOf --------------------------------------------------------------------------------------
+// --- ShapeOf
+// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -255,7 +257,8 @@ const Shape& ShapeOf(const UOp& x) {
   return Cached(x)->shape;
 }
 
-// --- Builders -------------------------------------------------------------------------------------
+// --- Builders
+// -------------------------------------------------------------------------------------
 
 namespace {
 
@@ -280,13 +283,13 @@ absl::InlinedVector<UOp, 13> WithPairs(const UOp& x, const Bounds2& pairs) {
 }
 
 std::string Pairs(const Bounds2& pairs) {
-  return absl::StrCat(
-      "(",
-      absl::StrJoin(pairs, ", ",
-                    [](std::string* out, const std::pair<Sint, Sint>& p) {
-                      absl::StrAppend(out, "(", p.first.ToString(), ", ", p.second.ToString(), ")");
-                    }),
-      ")");
+  return absl::StrCat("(",
+                      absl::StrJoin(pairs, ", ",
+                                    [](std::string* out, const std::pair<Sint, Sint>& p) {
+                                      absl::StrAppend(out, "(", p.first.ToString(), ", ",
+                                                      p.second.ToString(), ")");
+                                    }),
+                      ")");
 }
 
 void CheckAxes(const char* what, const Shape& shape, absl::Span<const int64_t> axes) {
@@ -373,8 +376,7 @@ UOp Flip(const UOp& x, absl::Span<const int64_t> axes) {
 UOp Pad(const UOp& x, const Bounds2& pads) {
   const Shape& from = ShapeOf(x);
   if (pads.size() != from.size()) {
-    Fail("pad: expected ", from.size(), " pairs for shape ", ToString(from), ", got ",
-         Pairs(pads));
+    Fail("pad: expected ", from.size(), " pairs for shape ", ToString(from), ", got ", Pairs(pads));
   }
   bool noop = true;
   for (const auto& [before, after] : pads) {
@@ -409,8 +411,7 @@ UOp Shear(const UOp& x, int axis, int by, int64_t coef, const Sint& offset, cons
   CheckAxes("shear", from, axes);
   if (size.max() < 0) Fail("shear: negative size ", size.ToString());
   if (offset.Is(0) && size == from[axis] && (coef == 0 || from[by].Is(1))) return x;
-  return UOp::Make(Op::kShear, x.dtype(), {x, offset.uop(), size.uop()},
-                   ShearArg{axis, by, coef});
+  return UOp::Make(Op::kShear, x.dtype(), {x, offset.uop(), size.uop()}, ShearArg{axis, by, coef});
 }
 
 UOp Reduce(const UOp& x, Op op, absl::Span<const int64_t> axes) {

@@ -101,7 +101,8 @@ UOp Shrink(const UOp& x, const Bounds2& box);
 // `size` along `axis`, k along axis `by` (op.h).
 UOp Shear(const UOp& x, int axis, int by, int64_t coef, const Sint& offset, const Sint& size);
 
-// --- Other ----------------------------------------------------------------------------------------
+// --- Other
+// ----------------------------------------------------------------------------------------
 // Reduction with kAdd, kMul or kMax; the axes become size 1. Axes of size 1 are dropped. An empty
 // axis gives the identity element (for kMax the least value of the dtype, -infinity for floats).
 UOp Reduce(const UOp& x, Op op, absl::Span<const int64_t> axes);

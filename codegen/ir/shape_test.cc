@@ -85,9 +85,13 @@ TEST(ShapeTest, Symbolic) {
 
 TEST(ShapeTest, Errors) {
   UOp x = Data({2, 3});
-  EXPECT_EQ(MessageOf([&] { Reshape(x, {4, 2}); }),
+  EXPECT_EQ(MessageOf([&] {
+              Reshape(x, {4, 2});
+            }),
             "reshape: cannot view (2, 3) as (4, 2): 6 elements against 8");
-  EXPECT_EQ(MessageOf([&] { Expand(x, {2, 4}); }),
+  EXPECT_EQ(MessageOf([&] {
+              Expand(x, {2, 4});
+            }),
             "expand: cannot expand (2, 3) to (2, 4): axis 1 has size 3, expected 1 or 4");
   EXPECT_NE(MessageOf([&] { Permute(x, {0, 0}); }), "");
   EXPECT_NE(MessageOf([&] { Permute(x, {0}); }), "");

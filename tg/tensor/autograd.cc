@@ -16,8 +16,8 @@ namespace {
 // The gradient of `root` itself: `grad`, or 1 for a scalar.
 UOp RootGradient(const char* op, const Tensor& root, const Tensor& grad) {
   if (!root.dtype().IsFloat()) {
-    throw DTypeError(absl::StrCat(op, ": only floats have gradients, this is ",
-                                  root.dtype().ToString()));
+    throw DTypeError(
+        absl::StrCat(op, ": only floats have gradients, this is ", root.dtype().ToString()));
   }
   if (grad.defined()) {
     if (grad.shape() != root.shape()) {
@@ -68,12 +68,17 @@ std::vector<Tensor> Tensor::Gradient(absl::Span<const Tensor> targets, Tensor gr
     uops.push_back(t.uop());
   }
   ir::UOpMap grads = tensor_internal::ComputeGradient(uop(), root_grad, uops);
+  if (grads.empty() && tensor_internal::BelowReshapes(uop()).Is(ir::Op::kBuffer)) {
+    throw UsageError(
+        "gradient: this tensor is plain data; it may have been realized, and what it was computed "
+        "from is only remembered where a tensor wants a gradient: take gradients before reading "
+        "values, or mark the inputs with SetRequiresGrad()");
+  }
   std::vector<Tensor> result;
   for (const Tensor& t : targets) {
     auto it = grads.find(t.uop());
-    UOp g = it != grads.end()
-                ? it->second
-                : tensor_internal::Fill(ir::Const(t.dtype(), 0), t.shape());
+    UOp g =
+        it != grads.end() ? it->second : tensor_internal::Fill(ir::Const(t.dtype(), 0), t.shape());
     result.push_back(FromUOp(g, t.device()));
   }
   return result;

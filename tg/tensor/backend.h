@@ -1,5 +1,5 @@
-// What the tensor frontend needs from the engine below it: buffers, copies to and from the host, and
-// the execution of stores.
+// What the tensor frontend needs from the engine below it: buffers, copies to and from the host,
+// and the execution of stores.
 //
 // The frontend never asks for a value by itself: everything that is to run is a list of kAfter
 // nodes, each of which says "this buffer, after these stores". A tensor that is realised gets a

@@ -41,13 +41,20 @@ Tensor OwningTensor(UOp buffer, const Shape& shape, const std::string& device) {
 
 template <typename T>
 constexpr DType NativeDType() {
-  if constexpr (std::is_same_v<T, bool>) return kBool;
-  else if constexpr (std::is_same_v<T, float>) return kFloat32;
-  else if constexpr (std::is_same_v<T, double>) return kFloat64;
-  else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? kInt8 : kUInt8;
-  else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? kInt16 : kUInt16;
-  else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? kInt32 : kUInt32;
-  else return std::is_signed_v<T> ? kInt64 : kUInt64;
+  if constexpr (std::is_same_v<T, bool>)
+    return kBool;
+  else if constexpr (std::is_same_v<T, float>)
+    return kFloat32;
+  else if constexpr (std::is_same_v<T, double>)
+    return kFloat64;
+  else if constexpr (sizeof(T) == 1)
+    return std::is_signed_v<T> ? kInt8 : kUInt8;
+  else if constexpr (sizeof(T) == 2)
+    return std::is_signed_v<T> ? kInt16 : kUInt16;
+  else if constexpr (sizeof(T) == 4)
+    return std::is_signed_v<T> ? kInt32 : kUInt32;
+  else
+    return std::is_signed_v<T> ? kInt64 : kUInt64;
 }
 
 // Constants of integers are exact, so they do not go through a double.
@@ -83,8 +90,8 @@ Tensor FromData(absl::Span<const T> data, const Shape& shape, const TensorOption
   CheckStorable("tensor", dtype);
   tensor_internal::ConcreteShape("tensor", shape);
   if (static_cast<int64_t>(data.size()) != ir::NumElements(shape).value()) {
-    throw ShapeError(absl::StrCat("tensor: ", data.size(), " elements for shape ",
-                                  ir::ToString(shape)));
+    throw ShapeError(
+        absl::StrCat("tensor: ", data.size(), " elements for shape ", ir::ToString(shape)));
   }
   if (dtype == native) {
     return FromBytes({reinterpret_cast<const std::byte*>(data.data()), data.size() * sizeof(T)},
@@ -145,8 +152,8 @@ Tensor Ones(const Shape& shape, const TensorOptions& options) { return Full(shap
 Tensor FullLike(const Tensor& x, double value, const TensorOptions& options) {
   DType dtype = options.dtype.value_or(x.dtype());
   UOp scalar = ir::Const(dtype, value);
-  std::string device = options.device.empty() ? x.device()
-                                              : GetBackend().CanonicalDevice(options.device);
+  std::string device =
+      options.device.empty() ? x.device() : GetBackend().CanonicalDevice(options.device);
   return Tensor::FromUOp(tensor_internal::Fill(scalar, x.shape()), device);
 }
 Tensor ZerosLike(const Tensor& x, const TensorOptions& options) { return FullLike(x, 0, options); }
@@ -177,8 +184,8 @@ Tensor Arange(int64_t start, int64_t stop, int64_t step, const TensorOptions& op
   int64_t last = start + (n - 1) * step;
   if (!dtype.IsFloat() &&
       (std::min(start, last) < dtype.MinInt() || std::max(start, last) > dtype.MaxInt())) {
-    throw DTypeError(absl::StrCat("arange: ", start, " to ", last, " does not fit ",
-                                  dtype.ToString()));
+    throw DTypeError(
+        absl::StrCat("arange: ", start, " to ", last, " does not fit ", dtype.ToString()));
   }
   std::string device = DeviceOrDefault(options.device);
   if (n == 1) return FullOf({1}, ir::Const(dtype, start), device);

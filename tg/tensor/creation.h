@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +20,8 @@
 namespace tg {
 
 struct TensorOptions {
-  std::optional<DType> dtype;
-  std::string device;
+  std::optional<DType> dtype = std::nullopt;
+  std::string device = {};
 };
 
 // The elements in row-major order. T is float, double, bool or an integer; the dtype is T's own, or
@@ -31,10 +32,19 @@ template <typename T>
 Tensor FromData(const std::vector<T>& data, const Shape& shape, const TensorOptions& options = {}) {
   return FromData(absl::MakeConstSpan(data), shape, options);
 }
+template <typename T>
+Tensor FromData(std::initializer_list<T> data, const Shape& shape,
+                const TensorOptions& options = {}) {
+  return FromData(absl::MakeConstSpan(data.begin(), data.size()), shape, options);
+}
 // A vector.
 template <typename T>
 Tensor FromData(const std::vector<T>& data) {
   return FromData(absl::MakeConstSpan(data), {static_cast<int64_t>(data.size())});
+}
+template <typename T>
+Tensor FromData(std::initializer_list<T> data) {
+  return FromData(data, {static_cast<int64_t>(data.size())});
 }
 // Elements of `dtype` as they are in memory, little-endian.
 Tensor FromBytes(absl::Span<const std::byte> bytes, DType dtype, const Shape& shape,

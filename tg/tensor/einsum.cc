@@ -46,8 +46,8 @@ Tensor Tensor::Einsum(absl::string_view formula, absl::Span<const Tensor> operan
     auto ndim = static_cast<size_t>(operands[i].ndim());
     if (letters + (ellipsis ? 3 : 0) != inputs[i].size()) Fail(formula, "bad axis name");
     if (ellipsis ? letters > ndim : letters != ndim) {
-      Fail(formula, absl::StrCat("'", inputs[i], "' for shape ",
-                                 ir::ToString(operands[i].shape())));
+      Fail(formula,
+           absl::StrCat("'", inputs[i], "' for shape ", ir::ToString(operands[i].shape())));
     }
     size_t extra = ellipsis ? ndim - letters : 0;
     if (extra > 10) Fail(formula, "... for more than ten axes");

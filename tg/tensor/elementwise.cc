@@ -27,13 +27,12 @@ Tensor Binary(Op op, const char* name, const Tensor& a, const Tensor& b) {
 
 Tensor Unary(Op op, const char* name, const Tensor& x) { return ElementwiseOp(op, name, {x}); }
 
-// For operations on bits and whole numbers.
+// For operations on bits and whole numbers. (int64 and uint64 together promote to a float.)
 void CheckIntegers(const char* name, const Tensor& a, const Tensor& b, bool allow_bool) {
-  for (const Tensor* t : {&a, &b}) {
-    if (t->dtype().IsFloat() || (t->dtype().IsBool() && !allow_bool)) {
+  for (DType d : {a.dtype(), b.dtype(), ir::LeastUpperDType({a.dtype(), b.dtype()})}) {
+    if (d.IsFloat() || (d.IsBool() && !allow_bool)) {
       throw DTypeError(absl::StrCat(name, ": expected integers", allow_bool ? " or bool" : "",
-                                    ", got ", a.dtype().ToString(), " and ",
-                                    b.dtype().ToString()));
+                                    ", got ", a.dtype().ToString(), " and ", b.dtype().ToString()));
     }
   }
 }
@@ -53,7 +52,8 @@ Tensor Poly(const Tensor& x, std::initializer_list<double> c) {
 
 }  // namespace
 
-// --- Arithmetic -----------------------------------------------------------------------------------
+// --- Arithmetic
+// -----------------------------------------------------------------------------------
 
 Tensor operator+(const Tensor& a, const Tensor& b) {
   std::vector<Tensor> p = Promote({a, b});
@@ -138,7 +138,8 @@ Tensor& Tensor::operator-=(const Tensor& o) { return Assign(*this - o); }
 Tensor& Tensor::operator*=(const Tensor& o) { return Assign(*this * o); }
 Tensor& Tensor::operator/=(const Tensor& o) { return Assign(*this / o); }
 
-// --- Comparisons and selection --------------------------------------------------------------------
+// --- Comparisons and selection
+// --------------------------------------------------------------------
 
 Tensor operator<(const Tensor& a, const Tensor& b) { return Binary(Op::kCmpLt, "less", a, b); }
 Tensor operator>(const Tensor& a, const Tensor& b) { return b < a; }
@@ -189,8 +190,8 @@ Tensor Tensor::Clamp(std::optional<double> low, std::optional<double> high) cons
 
 Tensor Tensor::IsNan() const { return *this != *this; }
 Tensor Tensor::IsInf() const {
-  if (!dtype().IsFloat()) return tensor_internal::Like(
-      *this, tensor_internal::Fill(ir::Const(kBool, false), shape()));
+  if (!dtype().IsFloat())
+    return tensor_internal::Like(*this, tensor_internal::Fill(ir::Const(kBool, false), shape()));
   return (*this == kInf) | (*this == -kInf);
 }
 Tensor Tensor::IsFinite() const { return Not(IsNan() | IsInf()); }
@@ -201,7 +202,8 @@ Tensor Tensor::IsClose(const Tensor& o, double rtol, double atol, bool equal_nan
   return equal_nan ? close | (IsNan() & o.IsNan()) : close;
 }
 
-// --- Powers, exponentials, trigonometry -----------------------------------------------------------
+// --- Powers, exponentials, trigonometry
+// -----------------------------------------------------------
 
 Tensor Tensor::Reciprocal() const {
   Tensor x = ToFloat(*this);
@@ -229,8 +231,8 @@ Tensor Tensor::Pow(const Tensor& o) const {
   UOp exponent = tensor_internal::UniformConst(o.uop());
   if (exponent && !exponent.IsInvalid()) {
     bool is_float = exponent.dtype().IsFloat();
-    double e = is_float ? exponent.const_float()
-                        : ir::IntToDouble(exponent.const_int(), exponent.dtype());
+    double e =
+        is_float ? exponent.const_float() : ir::IntToDouble(exponent.const_int(), exponent.dtype());
     Tensor base = *this + (o * 0);  // shape and dtype of the result
     if (!base.dtype().IsFloat() && e < 0) {
       throw DTypeError("pow: a negative power of integers; cast the base to a float");
@@ -295,7 +297,8 @@ Tensor Tensor::Erf() const {
   return x.Sign() * (1.0 - p * (-(x * x)).Exp());
 }
 
-// --- Sign and rounding ----------------------------------------------------------------------------
+// --- Sign and rounding
+// ----------------------------------------------------------------------------
 
 Tensor Tensor::Abs() const {
   if (dtype().IsBool() || dtype().IsUnsigned()) return Cast(dtype());
@@ -308,8 +311,7 @@ Tensor Tensor::Sign() const {
   Tensor sign = (*this < 0).Where(constant(-1), constant(1));
   if (dtype().IsUnsigned()) sign = constant(1);
   sign = (*this != 0).Where(sign, constant(0));
-  // NaN where this is NaN.
-  return dtype().IsFloat() ? sign + *this * constant(0) : sign;
+  return dtype().IsFloat() ? IsNan().Where(Detach(), sign) : sign;
 }
 
 Tensor Tensor::Trunc() const {
@@ -350,7 +352,8 @@ Tensor Tensor::Lerp(const Tensor& end, const Tensor& weight) const {
   return *this + (end - *this) * weight;
 }
 
-// --- Activations ----------------------------------------------------------------------------------
+// --- Activations
+// ----------------------------------------------------------------------------------
 
 namespace {
 // Keeps exp() of it finite, and with it gradients (0 * infinity).

@@ -73,8 +73,8 @@ Gradients PowGradient(const UOp& node, const UOp& g) {
   UOp power = binary(Op::kPow, a, Add(BroadcastTo(b, shape), Number(b, -1)));
   UOp da = where(binary(Op::kCmpEq, b, zero), zero, binary(Op::kMul, b, power));
   UOp log = Mul(ir::Alu(Op::kLog2, {BroadcastTo(a, shape)}), Number(a, std::numbers::ln2));
-  UOp at_zero = where(binary(Op::kCmpLt, b, zero),
-                      Number(a, -std::numeric_limits<double>::infinity()), zero);
+  UOp at_zero =
+      where(binary(Op::kCmpLt, b, zero), Number(a, -std::numeric_limits<double>::infinity()), zero);
   UOp db = where(binary(Op::kCmpEq, a, zero), at_zero, Mul(node, log));
   return {Mul(g, da), Mul(g, db)};
 }
@@ -196,8 +196,7 @@ Gradients Rule(const UOp& node, const UOp& g) {
       auto side = [&](const UOp& a, const UOp& b) {
         UOp tie = Elementwise(Op::kCmpEq, {a, b}, ShapeOf(node));
         UOp half = Masked(tie, Mul(g, Number(g, 0.5)));
-        return Elementwise(Op::kWhere,
-                           {Elementwise(Op::kCmpLt, {b, a}, ShapeOf(node)), g, half},
+        return Elementwise(Op::kWhere, {Elementwise(Op::kCmpLt, {b, a}, ShapeOf(node)), g, half},
                            ShapeOf(node));
       };
       return {side(src(0), src(1)), side(src(1), src(0))};
@@ -260,9 +259,8 @@ UOpMap ComputeGradient(const UOp& root, const UOp& root_grad, absl::Span<const U
   };
   UOpSet wanted;
   for (const UOp& t : targets) wanted.insert(source(t));
-  std::vector<UOp> order = ir::Toposort(root, [](const UOp& node) {
-    return !node.Is(Op::kDetach) && !ir::IsComparison(node.op());
-  });
+  std::vector<UOp> order = ir::Toposort(
+      root, [](const UOp& node) { return !node.Is(Op::kDetach) && !ir::IsComparison(node.op()); });
   // Nodes from which a target can be reached.
   UOpSet on_path;
   for (const UOp& node : order) {

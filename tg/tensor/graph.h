@@ -11,8 +11,8 @@
 
 namespace tg::tensor_internal {
 
-// The kConst that `x` consists of, seen through reshapes, expands, permutes, flips and shrinks. Null
-// for anything else.
+// The kConst that `x` consists of, seen through reshapes, expands, permutes, flips and shrinks.
+// Null for anything else.
 ir::UOp UniformConst(const ir::UOp& x);
 // Whether x is the constant v everywhere.
 bool IsUniform(const ir::UOp& x, double v);
@@ -23,8 +23,8 @@ ir::UOp BroadcastTo(const ir::UOp& x, const ir::Shape& shape);
 
 // Conversion; constants convert at once.
 ir::UOp CastTo(const ir::UOp& x, ir::DType dtype);
-// An elementwise operation on sources of equal dtypes (but for kWhere's condition), each of the shape
-// `shape` or constant. Folds x + 0, x * 1, and sums and products of constants.
+// An elementwise operation on sources of equal dtypes (but for kWhere's condition), each of the
+// shape `shape` or constant. Folds x + 0, x * 1, and sums and products of constants.
 ir::UOp Elementwise(ir::Op op, absl::Span<const ir::UOp> src, const ir::Shape& shape);
 
 // Reduction without axes of size 1 left.

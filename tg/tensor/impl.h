@@ -38,8 +38,9 @@ std::vector<TensorImpl*> LiveTensors();
 // Gives the tensor memory of its own with its present value, to be stored when it is realized.
 void TakeMemory(TensorImpl& t);
 
-// --- Helpers of the operations --------------------------------------------------------------------
-// The one device of the operands. Throws DeviceError.
+// --- Helpers of the operations
+// -------------------------------------------------------------------- The one device of the
+// operands. Throws DeviceError.
 std::string CommonDevice(const char* op, absl::Span<const Tensor> operands);
 // The operands converted to the dtype they promote to. Weak results of mixed operands become the
 // default float (int).

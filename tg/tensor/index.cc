@@ -35,8 +35,8 @@ AxisIndex ParseInteger(const Sint& i, const Sint& size, int axis) {
     int64_t n = size.value();
     int64_t v = i.value();
     if (v < -n || v >= n) {
-      throw ShapeError(absl::StrCat("index: ", v, " is out of bounds for axis ", axis,
-                                    " of size ", n));
+      throw ShapeError(
+          absl::StrCat("index: ", v, " is out of bounds for axis ", axis, " of size ", n));
     }
     at = v < 0 ? v + n : v;
   } else if (i.max() < 0) {
@@ -96,8 +96,7 @@ std::vector<AxisIndex> Parse(const Tensor& x, absl::Span<const Indexer> indices)
   }
   if (ellipses > 1) throw ShapeError("index: only one ellipsis is allowed");
   if (used > x.ndim()) {
-    throw ShapeError(absl::StrCat("index: ", used, " indices for shape ",
-                                  ir::ToString(x.shape())));
+    throw ShapeError(absl::StrCat("index: ", used, " indices for shape ", ir::ToString(x.shape())));
   }
   std::vector<AxisIndex> parsed;
   int axis = 0;
@@ -319,8 +318,7 @@ Tensor& Tensor::SetIndex(absl::Span<const Indexer> indices, const Tensor& value)
     Tensor positions = Arange(1, NumElements() + 1, 1, {{}, device()}).Reshape(shape());
     positions = positions.Index(indices);
     Tensor spread = v.Expand(positions.shape()).Flatten();
-    return Assign(
-        Reshape({-1}).Scatter(0, positions.Flatten() - 1, spread).Reshape(shape()));
+    return Assign(Reshape({-1}).Scatter(0, positions.Flatten() - 1, spread).Reshape(shape()));
   }
   UOp view = View(uop(), parsed);
   UOp spread = tensor_internal::BroadcastTo(v.uop(), ShapeOfIndexed(view, parsed));
@@ -339,8 +337,8 @@ namespace {
 // x cut to the sizes of `index` on all axes but `axis`.
 Tensor CutToIndex(const char* op, const Tensor& x, int axis, const Tensor& index) {
   if (!index.dtype().IsInt()) {
-    throw DTypeError(absl::StrCat(op, ": expected integer indices, got ",
-                                  index.dtype().ToString()));
+    throw DTypeError(
+        absl::StrCat(op, ": expected integer indices, got ", index.dtype().ToString()));
   }
   bool fits = x.ndim() == index.ndim();
   std::vector<std::optional<std::pair<Sint, Sint>>> box(x.ndim());

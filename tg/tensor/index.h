@@ -38,12 +38,12 @@ struct Slice {
 class Indexer {
  public:
   template <std::integral T>
-  Indexer(T i) : value_(Sint(i)) {}                           // NOLINT
-  Indexer(Sint i) : value_(i) {}                              // NOLINT
-  Indexer(Slice slice) : value_(slice) {}                     // NOLINT
-  Indexer(NewAxisType) : value_(NewAxisType()) {}             // NOLINT
-  Indexer(EllipsisType) : value_(EllipsisType()) {}           // NOLINT
-  Indexer(const Tensor& tensor) : value_(tensor) {}           // NOLINT
+  Indexer(T i) : value_(Sint(i)) {}                  // NOLINT
+  Indexer(Sint i) : value_(i) {}                     // NOLINT
+  Indexer(Slice slice) : value_(slice) {}            // NOLINT
+  Indexer(NewAxisType) : value_(NewAxisType()) {}    // NOLINT
+  Indexer(EllipsisType) : value_(EllipsisType()) {}  // NOLINT
+  Indexer(const Tensor& tensor) : value_(tensor) {}  // NOLINT
 
   const std::variant<Sint, Slice, NewAxisType, EllipsisType, Tensor>& value() const {
     return value_;

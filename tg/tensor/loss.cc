@@ -26,8 +26,8 @@ int ClassAxis(const Tensor& logits) { return logits.ndim() == 1 ? 0 : 1; }
 
 void CheckLabels(const char* op, const Tensor& x, const Tensor& labels) {
   if (!labels.dtype().IsInt()) {
-    throw DTypeError(absl::StrCat(op, ": expected integer labels, got ",
-                                  labels.dtype().ToString()));
+    throw DTypeError(
+        absl::StrCat(op, ": expected integer labels, got ", labels.dtype().ToString()));
   }
   Shape expected = x.shape();
   if (!expected.empty()) expected.erase(expected.begin() + ClassAxis(x));

@@ -27,8 +27,8 @@ Tensor Tensor::Reshape(const Shape& shape) const {
     if (!shape[i].Is(-1)) {
       known = known * shape[i];
     } else if (inferred >= 0) {
-      throw ShapeError(absl::StrCat("reshape: only one dimension may be -1, got ",
-                                    ir::ToString(shape)));
+      throw ShapeError(
+          absl::StrCat("reshape: only one dimension may be -1, got ", ir::ToString(shape)));
     } else {
       inferred = static_cast<int>(i);
     }
@@ -57,8 +57,8 @@ Tensor Tensor::Expand(const Shape& shape) const {
   const Shape& from = this->shape();
   Shape to = shape;
   if (from.size() > to.size()) {
-    throw ShapeError(absl::StrCat("expand: cannot expand ", ir::ToString(from), " to ",
-                                  ir::ToString(shape)));
+    throw ShapeError(
+        absl::StrCat("expand: cannot expand ", ir::ToString(from), " to ", ir::ToString(shape)));
   }
   size_t lead = to.size() - from.size();
   for (size_t i = 0; i < to.size(); ++i) {
@@ -112,7 +112,8 @@ Tensor Cut(const Tensor& x, std::vector<std::pair<int64_t, int64_t>>& pads) {
   Bounds2 box;
   for (int i = 0; i < x.ndim(); ++i) {
     auto& [before, after] = pads[i];
-    box.push_back({Sint(-std::min<int64_t>(before, 0)), x.shape()[i] + std::min<int64_t>(after, 0)});
+    box.push_back(
+        {Sint(-std::min<int64_t>(before, 0)), x.shape()[i] + std::min<int64_t>(after, 0)});
     before = std::max<int64_t>(before, 0);
     after = std::max<int64_t>(after, 0);
   }
@@ -128,8 +129,8 @@ Tensor PadConstant(const Tensor& x, const std::vector<std::pair<int64_t, int64_t
   Tensor fill = value == static_cast<double>(static_cast<int64_t>(value)) && !x.dtype().IsFloat()
                     ? Tensor(static_cast<int64_t>(value))
                     : Tensor(value);
-  Tensor inside = Like(
-      x, ir::Pad(tensor_internal::Fill(ir::Const(kBool, true), x.shape()), bounds));
+  Tensor inside =
+      Like(x, ir::Pad(tensor_internal::Fill(ir::Const(kBool, true), x.shape()), bounds));
   return inside.Where(Like(x, zeros_around), fill);
 }
 
@@ -320,8 +321,8 @@ Tensor Tensor::Cat(absl::Span<const Tensor> tensors, int axis) {
       result = padded;
       continue;
     }
-    Tensor mask = FromUOp(
-        ir::Pad(tensor_internal::Fill(ir::Const(kBool, true), part.shape()), pads), "");
+    Tensor mask =
+        FromUOp(ir::Pad(tensor_internal::Fill(ir::Const(kBool, true), part.shape()), pads), "");
     result = mask.Where(padded, result);
   }
   return FromUOp(result.uop(), device);
@@ -408,8 +409,11 @@ Tensor Tensor::Diag() const {
   }
   // Rows with n zeros behind each element, read in rows of n.
   int64_t n = Dim(0);
-  return Unsqueeze(-1).Pad({{0, 0}, {0, n}}).Flatten().Shrink({{{Sint(0), Sint(n * n)}}}).Reshape(
-      {n, n});
+  return Unsqueeze(-1)
+      .Pad({{0, 0}, {0, n}})
+      .Flatten()
+      .Shrink({{{Sint(0), Sint(n * n)}}})
+      .Reshape({n, n});
 }
 
 Tensor Tensor::Diagonal(int64_t offset, int axis1, int axis2) const {
@@ -446,8 +450,8 @@ namespace {
 // Row index and column index of the last two axes.
 std::pair<Tensor, Tensor> RowAndColumn(const char* op, const Tensor& x) {
   if (x.ndim() < 2) {
-    throw ShapeError(absl::StrCat(op, ": expected two axes or more, got shape ",
-                                  ir::ToString(x.shape())));
+    throw ShapeError(
+        absl::StrCat(op, ": expected two axes or more, got shape ", ir::ToString(x.shape())));
   }
   TensorOptions options = {kInt32, x.device()};
   return {Arange(x.Dim(-2), options).Unsqueeze(-1), Arange(x.Dim(-1), options)};

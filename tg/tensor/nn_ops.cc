@@ -18,7 +18,8 @@ using ir::UOp;
 using tensor_internal::Like;
 using tensor_internal::ToFloat;
 
-// --- Matrix product -------------------------------------------------------------------------------
+// --- Matrix product
+// -------------------------------------------------------------------------------
 
 Tensor Tensor::MatMul(const Tensor& o) const {
   if (ndim() == 0 || o.ndim() == 0) {
@@ -49,7 +50,8 @@ Tensor Tensor::Linear(const Tensor& weight, const Tensor& bias) const {
   return bias.defined() ? y + bias : y;
 }
 
-// --- Convolution ----------------------------------------------------------------------------------
+// --- Convolution
+// ----------------------------------------------------------------------------------
 
 namespace {
 
@@ -122,10 +124,10 @@ Tensor Tensor::Conv2d(const Tensor& weight, const Tensor& bias,
   fits = fits && groups * weight.Dim(1) == Dim(1) && weight.Dim(0) % groups == 0;
   fits = fits && (!bias.defined() || (bias.ndim() == 1 && bias.Dim(0) == weight.Dim(0)));
   if (!fits) {
-    throw ShapeError(absl::StrCat("conv2d: input ", ShapeText(*this), ", weight ",
-                                  ShapeText(weight), ", groups ", groups,
-                                  bias.defined() ? ", bias " + ShapeText(bias) : "",
-                                  ": expected (batch, groups*cin, ...), (cout, cin, ...), (cout,)"));
+    throw ShapeError(
+        absl::StrCat("conv2d: input ", ShapeText(*this), ", weight ", ShapeText(weight),
+                     ", groups ", groups, bias.defined() ? ", bias " + ShapeText(bias) : "",
+                     ": expected (batch, groups*cin, ...), (cout, cin, ...), (cout,)"));
   }
   std::vector<int64_t> kernel;
   for (int i = 0; i < n; ++i) kernel.push_back(weight.Dim(2 + i));
@@ -205,7 +207,8 @@ Tensor Tensor::ConvTranspose2d(const Tensor& weight, const Tensor& bias,
   return PadLast(x, around).Conv2d(w, bias, conv);
 }
 
-// --- Pooling --------------------------------------------------------------------------------------
+// --- Pooling
+// --------------------------------------------------------------------------------------
 
 namespace {
 
@@ -287,7 +290,8 @@ Tensor Tensor::AvgPool2d(const Pool2dOptions& options) const {
   return windows(PadLast(x, p.extended)).Sum(axes) / windows(ones).Sum(axes);
 }
 
-// --- Normalization and attention ------------------------------------------------------------------
+// --- Normalization and attention
+// ------------------------------------------------------------------
 
 Tensor Tensor::BatchNorm(const Tensor& weight, const Tensor& bias, const Tensor& mean,
                          const Tensor& invstd, int axis) const {

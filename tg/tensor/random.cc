@@ -76,10 +76,9 @@ struct Stream {
 
 struct RandomState {
   std::mutex mutex;
-  uint64_t seed = static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::seconds>(
-          std::chrono::system_clock::now().time_since_epoch())
-          .count());
+  uint64_t seed = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+                                            std::chrono::system_clock::now().time_since_epoch())
+                                            .count());
   std::map<std::string, Stream> streams;
 };
 
@@ -148,9 +147,10 @@ Tensor RandUnmarked(const char* op, const Shape& shape, const TensorOptions& opt
     n *= size;
   }
   if (n == 0) return Zeros(shape, {d, device});
-  DType bits_dtype = d.bytes() == 1 ? kUInt8 : d.bytes() == 2 ? kUInt16
-                                           : d.bytes() == 4   ? kUInt32
-                                                              : kUInt64;
+  DType bits_dtype = d.bytes() == 1   ? kUInt8
+                     : d.bytes() == 2 ? kUInt16
+                     : d.bytes() == 4 ? kUInt32
+                                      : kUInt64;
   Tensor bits = RandomWords(device, (n * d.bytes() + 3) / 4).Bitcast(bits_dtype);
   // Random mantissas of floats in [1, 2).
   auto one = static_cast<int64_t>(ir::EncodeFloat(1.0, d));
@@ -267,8 +267,8 @@ Tensor Multinomial(const Tensor& weights, int64_t samples, bool replacement) {
   }
   Tensor w = tensor_internal::ToFloat(weights.ndim() == 1 ? weights.Unsqueeze(0) : weights);
   if (!replacement && samples > w.Dim(1)) {
-    throw ShapeError(absl::StrCat("multinomial: ", samples, " samples without replacement of ",
-                                  w.Dim(1)));
+    throw ShapeError(
+        absl::StrCat("multinomial: ", samples, " samples without replacement of ", w.Dim(1)));
   }
   Tensor picked;
   if (replacement || samples == 1) {

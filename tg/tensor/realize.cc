@@ -51,9 +51,9 @@ UOp StoreInto(const UOp& target, const UOp& value) {
 
 UOp NewBufferFor(const char* op, const UOp& x, const std::string& device) {
   if (x.dtype().IsWeak()) {
-    throw DTypeError(absl::StrCat(
-        op, ": cannot realize a weak dtype; cast to a concrete dtype first (", x.dtype().ToString(),
-        " ", ir::ToString(ir::ShapeOf(x)), ")"));
+    throw DTypeError(absl::StrCat(op,
+                                  ": cannot realize a weak dtype; cast to a concrete dtype first (",
+                                  x.dtype().ToString(), " ", ir::ToString(ir::ShapeOf(x)), ")"));
   }
   tensor_internal::ConcreteShape(op, ir::ShapeOf(x));
   return GetBackend().NewBuffer(x.dtype(), ir::NumElements(ir::ShapeOf(x)).value(),
@@ -79,20 +79,22 @@ class Run {
  private:
   void AddTensor(TensorImpl& t) {
     const UOp& below = BelowReshapes(t.uop);
-    if (below.Is(Op::kBuffer) || KeptHistories().contains(t.uop)) return;
+    if (below.Is(Op::kBuffer) || KeptHistories().contains(below)) return;
     if (BufferOf(below)) {
       AddRoot(below);
       return;
     }
     // The first to be realized owns the memory; others with the same value just use it.
-    if (AddExpression(t.uop, t.device)) t.owns_memory = true;
+    if (AddExpression(below, t.device)) t.owns_memory = true;
+    if (tensor_internal::UniformConst(below)) constants_.push_back(&t);
   }
 
   void AddRoot(const UOp& after) {
     if (root_set_.insert(after).second) roots_.push_back(after);
   }
 
-  // Whether the expression is new to this run.
+  // Whether the expression is new to this run. It is no reshape: what uses it may see it through
+  // another one.
   bool AddExpression(const UOp& x, const std::string& device) {
     if (realized_.contains(x) || replaced_.contains(x)) return false;
     UOp buffer = NewBufferFor("realize", x, device);
@@ -115,17 +117,20 @@ class Run {
     UOpMap known = KeptHistories();
     if (known.empty() && realized_.size() <= 1) return roots_;
     std::vector<UOp> run;
+    UOpSet stored;
     // Sources first, so that what is put in has its own parts put in already.
     for (const UOp& node : ir::Toposort(ir::Sink(roots_), KnownGate())) {
       auto it = realized_.find(node);
       if (it == realized_.end()) continue;
       const UOp& buffer = BelowReshapes(it->second);
       run.push_back(StoreInto(buffer, ir::Substitute(Marked(node), known)));
-      known[node] = ir::Reshape(run.back(), ir::ShapeOf(node));
+      stored.insert(node);
+      // A version of a buffer stays what it is, also as the target of the next store.
+      if (!BufferOf(node)) known[node] = ir::Reshape(run.back(), ir::ShapeOf(node));
     }
     // A mark that nothing but its own store mentions.
     for (const auto& [x, result] : realized_) {
-      if (!known.contains(x)) {
+      if (!stored.contains(x)) {
         run.push_back(StoreInto(BelowReshapes(result), ir::Substitute(Marked(x), known)));
       }
     }
@@ -175,9 +180,10 @@ class Run {
         if (IsStale(x, /*through_marks=*/true)) stale_histories_.insert(x);
       }
       for (TensorImpl* t : LiveTensors()) {
-        if (realized_.contains(t->uop) || KeptHistories().contains(t->uop)) continue;
-        if (root_set_.contains(BelowReshapes(t->uop))) continue;
-        if (IsStale(t->uop, /*through_marks=*/false)) AddStale(*t);
+        const UOp& below = BelowReshapes(t->uop);
+        if (realized_.contains(below) || KeptHistories().contains(below)) continue;
+        if (root_set_.contains(below)) continue;
+        if (IsStale(below, /*through_marks=*/false)) AddStale(*t);
       }
       for (const UOp& mark : marks_) AddMark(mark);
       marks_.clear();
@@ -192,7 +198,7 @@ class Run {
     if (BufferOf(below) && !stale_.contains(below)) {
       AddRoot(below);  // its pending store needs the old version
     } else {
-      if (AddExpression(t.uop, t.device)) t.owns_memory = true;
+      if (AddExpression(below, t.device)) t.owns_memory = true;
     }
   }
 
@@ -204,8 +210,8 @@ class Run {
     }
   }
 
-  // Whether x depends on a stale version. kContiguous and pending kAfter nodes that do are collected
-  // in marks_ and counted as fresh, unless `through_marks`.
+  // Whether x depends on a stale version. kContiguous and pending kAfter nodes that do are
+  // collected in marks_ and counted as fresh, unless `through_marks`.
   bool IsStale(const UOp& x, bool through_marks) {
     absl::flat_hash_map<UOp, bool>& memo = memo_[through_marks];
     auto gate = [&](const UOp& node) {
@@ -227,7 +233,7 @@ class Run {
           if (!realized_.contains(node)) marks_.push_back(node);
           stale = false;
         }
-        if (stale && !through_marks && node.Is(Op::kAfter) && node != BelowReshapes(x)) {
+        if (stale && !through_marks && node.Is(Op::kAfter) && node != x) {
           marks_.push_back(node);
           stale = false;
         }
@@ -244,7 +250,7 @@ class Run {
    public:
     GradientReach() {
       for (TensorImpl* t : LiveTensors()) {
-        if (t->requires_grad) leaves_.insert(t->uop);
+        if (t->requires_grad) leaves_.insert(BelowReshapes(t->uop));
       }
     }
     bool Reaches(const UOp& x) {
@@ -269,6 +275,18 @@ class Run {
   };
 
   void ReplaceInLiveTensors() {
+    // A constant is better than memory that holds it: only who asked for memory gets it.
+    for (TensorImpl* t : constants_) {
+      const UOp& below = BelowReshapes(t->uop);
+      auto it = realized_.find(below);
+      const UOp& result = it != realized_.end() ? it->second : replaced_.at(below);
+      t->uop = ir::Reshape(result, ir::ShapeOf(t->uop));
+    }
+    auto is_constant = [](const auto& entry) {
+      return static_cast<bool>(tensor_internal::UniformConst(entry.first));
+    };
+    absl::erase_if(realized_, is_constant);
+    absl::erase_if(replaced_, is_constant);
     UOpMap map = std::move(replaced_);
     for (const UOp& after : final_) map.emplace(after, BufferOf(after));
     for (const UOp& x : stale_histories_) {
@@ -296,7 +314,10 @@ class Run {
       values.insert(values.end(), old_keys.begin(), old_keys.end());
       UOp replaced = ir::Substitute(ir::Sink(values), map);
       int i = 0;
-      for (TensorImpl* t : live) t->uop = replaced.src(i++);
+      for (TensorImpl* t : live) {
+        const UOp& value = replaced.src(i++);
+        t->uop = ir::Reshape(BelowReshapes(value), ir::ShapeOf(value));
+      }
       for (auto& [x, result] : kept) x = replaced.src(i++);
       UOpMap histories;
       for (const UOp& key : old_keys) {
@@ -322,8 +343,9 @@ class Run {
   std::vector<UOp> roots_;  // kAfter nodes
   UOpSet root_set_;
   UOpSet new_buffers_;
-  UOpMap realized_;  // expression to what will hold it
-  UOpMap replaced_;  // the same, where nothing has to run
+  UOpMap realized_;                     // expression to what will hold it
+  UOpMap replaced_;                     // the same, where nothing has to run
+  std::vector<TensorImpl*> constants_;  // tensors that are to hold a constant in memory
   UOpSet executed_;
   UOpSet final_;
   UOpSet stale_;
@@ -355,15 +377,16 @@ const Tensor& Tensor::Realize() const {
 }
 
 bool Tensor::IsRealized() const {
-  return BelowReshapes(uop()).Is(Op::kBuffer) || KeptHistories().contains(uop());
+  const UOp& below = BelowReshapes(uop());
+  return below.Is(Op::kBuffer) || KeptHistories().contains(below);
 }
 
 Tensor& Tensor::Assign(const Tensor& value) {
   TensorImpl& self = TensorImpl::Of(*this);
   Tensor v = value.dtype().IsWeak() ? value.Cast(dtype()) : value;
   if (v.dtype() != dtype()) {
-    throw DTypeError(absl::StrCat("assign: dtype mismatch ", dtype().ToString(),
-                                  " != ", v.dtype().ToString()));
+    throw DTypeError(
+        absl::StrCat("assign: dtype mismatch ", dtype().ToString(), " != ", v.dtype().ToString()));
   }
   if (!v.device().empty() && !device().empty() && v.device() != device()) {
     throw DeviceError(absl::StrCat("assign: device mismatch ", device(), " != ", v.device()));
@@ -401,7 +424,7 @@ std::vector<std::byte> Tensor::ToBytes() const {
     t = FromUOp(uop(), device());
   }
   t.Realize();
-  auto history = KeptHistories().find(t.uop());
+  auto history = KeptHistories().find(BelowReshapes(t.uop()));
   UOp value = history == KeptHistories().end() ? t.uop() : history->second;
   std::vector<std::byte> bytes(t.NumElements() * t.dtype().bytes());
   if (!bytes.empty()) GetBackend().CopyOut(BelowReshapes(value), absl::MakeSpan(bytes));
@@ -421,8 +444,8 @@ std::vector<T> Tensor::ToVector() const {
       values[i] = static_cast<T>(ir::DecodeFloat(bits, d));
     } else {
       int64_t v = ir::WrapToInt(static_cast<int64_t>(bits), d);
-      values[i] = std::is_floating_point_v<T> ? static_cast<T>(ir::IntToDouble(v, d))
-                                              : static_cast<T>(v);
+      values[i] =
+          std::is_floating_point_v<T> ? static_cast<T>(ir::IntToDouble(v, d)) : static_cast<T>(v);
     }
   }
   return values;

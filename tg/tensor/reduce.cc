@@ -27,9 +27,7 @@ Tensor Strong(const Tensor& x) {
   return x.Cast(x.dtype().IsFloat() ? DefaultFloat() : DefaultInt());
 }
 
-DType Accumulator(DType d) {
-  return ir::SumAccDType(d, *DType::Parse(base::Get(base::kSumDtype)));
-}
+DType Accumulator(DType d) { return ir::SumAccDType(d, *DType::Parse(base::Get(base::kSumDtype))); }
 
 Tensor Reduced(const char* name, const Tensor& x, Op op, const Axes& axes, bool keepdim) {
   std::vector<int64_t> resolved = axes.Resolve(name, x.shape());
@@ -67,8 +65,8 @@ UOp Before(const UOp& x, const UOp& fill) {
   wide = ir::Expand(wide, shape);
   UOp sheared = ir::Shear(wide, axis, axis + 1, -1, 0, n);
   if (!fill) return sheared;
-  UOp inside = ir::Shear(tensor_internal::Fill(ir::Const(kBool, true), shape), axis, axis + 1, -1,
-                         0, n);
+  UOp inside =
+      ir::Shear(tensor_internal::Fill(ir::Const(kBool, true), shape), axis, axis + 1, -1, 0, n);
   return tensor_internal::Elementwise(Op::kWhere, {inside, sheared, fill}, shape);
 }
 

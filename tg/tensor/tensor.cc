@@ -22,7 +22,8 @@ using tensor_internal::TensorImpl;
 DType DefaultFloat() { return *DType::Parse(base::Get(base::kDefaultFloat)); }
 DType DefaultInt() { return *DType::Parse(base::Get(base::kDefaultInt)); }
 
-// --- Live tensors ---------------------------------------------------------------------------------
+// --- Live tensors
+// ---------------------------------------------------------------------------------
 
 namespace tensor_internal {
 namespace {
@@ -70,15 +71,16 @@ std::vector<TensorImpl*> LiveTensors() {
   return all;
 }
 
-// --- Helpers --------------------------------------------------------------------------------------
+// --- Helpers
+// --------------------------------------------------------------------------------------
 
 std::string CommonDevice(const char* op, absl::Span<const Tensor> operands) {
   std::string device;
   for (const Tensor& t : operands) {
     if (t.device().empty() || t.device() == device) continue;
     if (!device.empty()) {
-      throw DeviceError(absl::StrCat(op, ": operands on ", device, " and ", t.device(),
-                                     "; move one with To()"));
+      throw DeviceError(
+          absl::StrCat(op, ": operands on ", device, " and ", t.device(), "; move one with To()"));
     }
     device = t.device();
   }
@@ -100,8 +102,7 @@ std::vector<Tensor> Promote(absl::Span<const Tensor> operands) {
 }
 
 Tensor ToFloat(const Tensor& x) {
-  return x.dtype().IsFloat() ? x
-                             : x.Cast(x.dtype().IsWeak() ? ir::kWeakFloat : DefaultFloat());
+  return x.dtype().IsFloat() ? x : x.Cast(x.dtype().IsWeak() ? ir::kWeakFloat : DefaultFloat());
 }
 
 Tensor ElementwiseOp(Op op, const char* name, absl::Span<const Tensor> operands) {
@@ -126,8 +127,8 @@ std::vector<int64_t> ConcreteShape(const char* op, const Shape& shape) {
   std::vector<int64_t> result;
   for (const Sint& s : shape) {
     if (!s.is_const()) {
-      throw ShapeError(absl::StrCat(op, ": does not support the symbolic shape ",
-                                    ir::ToString(shape)));
+      throw ShapeError(
+          absl::StrCat(op, ": does not support the symbolic shape ", ir::ToString(shape)));
     }
     result.push_back(s.value());
   }
@@ -136,7 +137,8 @@ std::vector<int64_t> ConcreteShape(const char* op, const Shape& shape) {
 
 }  // namespace tensor_internal
 
-// --- Axes and the like ----------------------------------------------------------------------------
+// --- Axes and the like
+// ----------------------------------------------------------------------------
 
 std::vector<int64_t> Axes::Resolve(const char* op, const Shape& shape) const {
   int ndim = static_cast<int>(shape.size());
@@ -162,8 +164,8 @@ std::vector<int64_t> Axes::Resolve(const char* op, const Shape& shape) const {
 std::vector<int64_t> PerAxis::Resolve(const char* op, const char* what, int n) const {
   if (values_.size() == 1) return std::vector<int64_t>(n, values_[0]);
   if (static_cast<int>(values_.size()) != n) {
-    throw ShapeError(absl::StrCat(op, ": ", what, " has ", values_.size(), " values, expected 1 or ",
-                                  n));
+    throw ShapeError(
+        absl::StrCat(op, ": ", what, " has ", values_.size(), " values, expected 1 or ", n));
   }
   return values_;
 }
@@ -199,7 +201,8 @@ Shape BroadcastShapes(const char* op, absl::Span<const Shape> shapes) {
   return result;
 }
 
-// --- Handle ---------------------------------------------------------------------------------------
+// --- Handle
+// ---------------------------------------------------------------------------------------
 
 Tensor::Tensor(ScalarTag, Scalar value) {
   UOp uop;
@@ -272,8 +275,8 @@ Tensor Tensor::Bitcast(DType dtype) const {
   DType from = this->dtype();
   if (from == dtype) return tensor_internal::Like(*this, uop());
   if (from.IsWeak() || dtype.IsWeak() || from.IsBool() || dtype.IsBool() || dtype.lanes() != 1) {
-    throw DTypeError(absl::StrCat("bitcast: expected concrete number dtypes, got ",
-                                  from.ToString(), " to ", dtype.ToString()));
+    throw DTypeError(absl::StrCat("bitcast: expected concrete number dtypes, got ", from.ToString(),
+                                  " to ", dtype.ToString()));
   }
   int have = from.bytes();
   int want = dtype.bytes();

@@ -19,9 +19,9 @@
 // (counted from the end). Sizes of 0 are fine everywhere.
 //
 // Dtypes. Operands promote by the lattice of dtype.h. C++ numbers convert to weak scalars, which
-// take the dtype of their partner: float16 * 2.0 is float16, int32 + 1 is int32; int32 * 0.5 has the
-// default float. A weak scalar has no storage: realizing one throws.
-// Operations that need floats (Exp, Mean, /, ...) turn integers to the default float first.
+// take the dtype of their partner: float16 * 2.0 is float16, int32 + 1 is int32; int32 * 0.5 has
+// the default float. A weak scalar has no storage: realizing one throws. Operations that need
+// floats (Exp, Mean, /, ...) turn integers to the default float first.
 //
 // Devices. Operands must be on one device (DeviceError); constants go with any.
 //
@@ -81,9 +81,9 @@ DType DefaultInt();
 class Axes {
  public:
   Axes() = default;
-  Axes(int axis) : axes_(std::vector<int>{axis}) {}            // NOLINT
-  Axes(std::initializer_list<int> axes) : axes_(axes) {}       // NOLINT
-  Axes(std::vector<int> axes) : axes_(std::move(axes)) {}      // NOLINT
+  Axes(int axis) : axes_(std::vector<int>{axis}) {}        // NOLINT
+  Axes(std::initializer_list<int> axes) : axes_(axes) {}   // NOLINT
+  Axes(std::vector<int> axes) : axes_(std::move(axes)) {}  // NOLINT
   static Axes None() { return Axes(std::vector<int>{}); }
   // Sorted, counted from 0. Throws ShapeError for axes that are out of range for `shape` or named
   // twice. A scalar has the axes 0 and -1 too, which name nothing.
@@ -129,7 +129,7 @@ struct ConvTranspose2dOptions {
 
 struct Pool2dOptions {
   PerAxis kernel = 2;
-  std::optional<PerAxis> stride;  // the kernel's size
+  std::optional<PerAxis> stride = std::nullopt;  // the kernel's size
   PerAxis dilation = 1;
   PerAxis padding = 0;
   bool ceil_mode = false;         // windows that only begin inside of the padded input count too
@@ -139,7 +139,7 @@ struct Pool2dOptions {
 struct CrossEntropyOptions {
   Reduction reduction = Reduction::kMean;
   double label_smoothing = 0.0;
-  std::optional<int64_t> ignore_index;  // labels with this value do not count
+  std::optional<int64_t> ignore_index = std::nullopt;  // labels with this value do not count
 };
 
 class Tensor {
@@ -148,8 +148,8 @@ class Tensor {
   Tensor() = default;
   // A weak scalar (bool: a bool scalar). Data: see creation.h.
   template <typename T>
-    requires std::integral<T> || std::floating_point<T>
-  Tensor(T value) : Tensor(ScalarTag(), Value(value)) {}  // NOLINT
+  requires std::integral<T> || std::floating_point<T> Tensor(T value)
+      : Tensor(ScalarTag(), Value(value)) {}  // NOLINT
   // A tensor-stage value of the graph on `device` (empty: none, a constant).
   static Tensor FromUOp(ir::UOp uop, std::string device);
   // The value of a variable in this run: `bound` is a kBind. A weak integer.
@@ -162,7 +162,8 @@ class Tensor {
   Tensor& operator=(Tensor&&) = default;
   ~Tensor() = default;
 
-  // --- Properties ---------------------------------------------------------------------------------
+  // --- Properties
+  // ---------------------------------------------------------------------------------
   bool defined() const { return impl_ != nullptr; }
   const Shape& shape() const;
   int ndim() const;
@@ -181,15 +182,16 @@ class Tensor {
   // "Tensor(float32 (2, 3) on CPU)".
   std::string ToString() const;
 
-  // --- Running and storage (realize.cc) -------------------------------------------------------------
-  // Computes the value into memory, and this. All at once, with what they share computed once.
+  // --- Running and storage (realize.cc)
+  // ------------------------------------------------------------- Computes the value into memory,
+  // and this. All at once, with what they share computed once.
   const Tensor& Realize() const;
   static void Realize(absl::Span<const Tensor> tensors);
   bool IsRealized() const;
-  // Gives this tensor a new value, of the same shape (after broadcasting), dtype and device. A tensor
-  // that owns memory (one that was realized, made from data, cloned, or a parameter) keeps it: the
-  // value is stored in place when it is realized. Other tensors keep their values.
-  // Throws ShapeError, DTypeError, DeviceError.
+  // Gives this tensor a new value, of the same shape (after broadcasting), dtype and device. A
+  // tensor that owns memory (one that was realized, made from data, cloned, or a parameter) keeps
+  // it: the value is stored in place when it is realized. Other tensors keep their values. Throws
+  // ShapeError, DTypeError, DeviceError.
   Tensor& Assign(const Tensor& value);
   // The value with row-major memory of its own, decided when it is run; and a copy that owns its
   // memory from the start (and can be a parameter).
@@ -210,9 +212,10 @@ class Tensor {
   // The bytes as they are in memory.
   std::vector<std::byte> ToBytes() const;
 
-  // --- Autograd (autograd.cc) -----------------------------------------------------------------------
-  // Marks a leaf: Backward fills its grad(). Turning it on gives the tensor memory of its own (lazily,
-  // as Clone). Floats only (DTypeError).
+  // --- Autograd (autograd.cc)
+  // ----------------------------------------------------------------------- Marks a leaf: Backward
+  // fills its grad(). Turning it on gives the tensor memory of its own (lazily, as Clone). Floats
+  // only (DTypeError).
   Tensor& SetRequiresGrad(bool on = true);
   bool requires_grad() const;
   // Not defined before Backward.
@@ -221,20 +224,24 @@ class Tensor {
   void ZeroGrad() { SetGrad(Tensor()); }
   // d(this)/d(target) for each target, times `grad`, which has this tensor's shape and may be left
   // out for scalars. Targets that this does not depend on get zeros. Throws DTypeError for targets
-  // that are no floats, UsageError for operations without a gradient.
+  // that are no floats, UsageError for operations without a gradient. Realizing a tensor cuts it
+  // off from what it was computed from, unless that wants a gradient (SetRequiresGrad); where
+  // nothing is left, this throws UsageError instead of giving zeros.
   std::vector<Tensor> Gradient(absl::Span<const Tensor> targets, Tensor grad = Tensor()) const;
   // Adds the gradient to grad() of every tensor that wants it and that this depends on. Throws
   // UsageError when there is none: a forgotten SetRequiresGrad shows here.
   void Backward(Tensor grad = Tensor()) const;
 
-  // --- Dtype -----------------------------------------------------------------------------------------
+  // --- Dtype
+  // -----------------------------------------------------------------------------------------
   Tensor Cast(DType dtype) const;
   Tensor Float() const { return Cast(kFloat32); }
   // The same bytes. With another element size the last axis changes by the ratio.
   Tensor Bitcast(DType dtype) const;
 
-  // --- Movement (movement.cc) -------------------------------------------------------------------------
-  // One dimension may be -1: what is left.
+  // --- Movement (movement.cc)
+  // ------------------------------------------------------------------------- One dimension may be
+  // -1: what is left.
   Tensor Reshape(const Shape& shape) const;
   // Repeats axes of size 1, new axes in front; -1 keeps an axis.
   Tensor Expand(const Shape& shape) const;
@@ -270,7 +277,8 @@ class Tensor {
   Tensor Tril(int64_t diagonal = 0) const;
   static std::vector<Tensor> Meshgrid(absl::Span<const Tensor> vectors, bool xy = false);
 
-  // --- Indexing (index.cc, index.h) -------------------------------------------------------------------
+  // --- Indexing (index.cc, index.h)
+  // -------------------------------------------------------------------
   Tensor Index(std::initializer_list<Indexer> indices) const;
   Tensor Index(absl::Span<const Indexer> indices) const;
   Tensor& SetIndex(std::initializer_list<Indexer> indices, const Tensor& value);
@@ -285,7 +293,8 @@ class Tensor {
   // Integers to a new last axis of `classes` (default int) with a 1 at the value.
   Tensor OneHot(int64_t classes) const;
 
-  // --- Elementwise (elementwise.cc) --------------------------------------------------------------------
+  // --- Elementwise (elementwise.cc)
+  // --------------------------------------------------------------------
   Tensor operator-() const;
   Tensor operator~() const;  // bitwise, and logical for bool
   Tensor LogicalNot() const;
@@ -361,9 +370,10 @@ class Tensor {
   Tensor& operator*=(const Tensor& o);
   Tensor& operator/=(const Tensor& o);
 
-  // --- Reductions (reduce.cc) ----------------------------------------------------------------------------
-  // Integer and bool sums and products have at least 32 bits; small floats accumulate in SUM_DTYPE and
-  // come back in their own dtype.
+  // --- Reductions (reduce.cc)
+  // ---------------------------------------------------------------------------- Integer and bool
+  // sums and products have at least 32 bits; small floats accumulate in SUM_DTYPE and come back in
+  // their own dtype.
   Tensor Sum(const Axes& axes = {}, bool keepdim = false) const;
   Tensor Prod(const Axes& axes = {}, bool keepdim = false) const;
   // Of an empty axis: the least (greatest) value of the dtype.
@@ -376,7 +386,8 @@ class Tensor {
   Tensor Var(const Axes& axes = {}, bool keepdim = false, int64_t correction = 1) const;
   Tensor Std(const Axes& axes = {}, bool keepdim = false, int64_t correction = 1) const;
   Tensor LogSumExp(const Axes& axes = {}, bool keepdim = false) const;
-  // Index (default int) of the first greatest (least) element; without axis of the flattened tensor.
+  // Index (default int) of the first greatest (least) element; without axis of the flattened
+  // tensor.
   Tensor ArgMax(std::optional<int> axis = {}, bool keepdim = false) const;
   Tensor ArgMin(std::optional<int> axis = {}, bool keepdim = false) const;
   Tensor CumSum(int axis) const;
@@ -390,8 +401,9 @@ class Tensor {
   std::pair<Tensor, Tensor> Sort(int axis = -1, bool descending = false) const;
   std::pair<Tensor, Tensor> TopK(int64_t k, int axis = -1, bool largest = true) const;
 
-  // --- Neural networks (nn_ops.cc, loss.cc) ----------------------------------------------------------------
-  // The matrix product of the last two axes, broadcast over those before; vectors as usual.
+  // --- Neural networks (nn_ops.cc, loss.cc)
+  // ---------------------------------------------------------------- The matrix product of the last
+  // two axes, broadcast over those before; vectors as usual.
   Tensor MatMul(const Tensor& o) const;
   // this.MatMul(weight) + bias; weight is (in, out).
   Tensor Linear(const Tensor& weight, const Tensor& bias = Tensor()) const;
@@ -406,16 +418,18 @@ class Tensor {
   // Over the last axes, as many as the kernel has (a kernel given as one integer: two).
   Tensor AvgPool2d(const Pool2dOptions& options = {}) const;
   Tensor MaxPool2d(const Pool2dOptions& options = {}) const;
-  // (this - mean) * invstd * weight + bias along the channel axis; weight and bias may be undefined.
+  // (this - mean) * invstd * weight + bias along the channel axis; weight and bias may be
+  // undefined.
   Tensor BatchNorm(const Tensor& weight, const Tensor& bias, const Tensor& mean,
                    const Tensor& invstd, int axis = 1) const;
   // Zero mean and unit variance over `axes`.
   Tensor LayerNorm(const Axes& axes = -1, double eps = 1e-5) const;
-  // Softmax attention of queries (..., L, E) to keys (..., S, E) and values (..., S, V). A bool mask
-  // keeps where true, another is added.
+  // Softmax attention of queries (..., L, E) to keys (..., S, E) and values (..., S, V). A bool
+  // mask keeps where true, another is added.
   Tensor ScaledDotProductAttention(const Tensor& key, const Tensor& value,
                                    const Tensor& mask = Tensor(), bool is_causal = false) const;
-  // Zeroes elements with probability p and divides the others by 1-p when the TRAINING setting is on.
+  // Zeroes elements with probability p and divides the others by 1-p when the TRAINING setting is
+  // on.
   Tensor Dropout(double p = 0.5) const;
 
   // Losses. Logits are (batch, classes, ...); labels are integers (batch, ...), or probabilities in
@@ -437,9 +451,12 @@ class Tensor {
   using Scalar = std::variant<bool, int64_t, double>;
   template <typename T>
   static Scalar Value(T value) {
-    if constexpr (std::same_as<T, bool>) return value;
-    else if constexpr (std::integral<T>) return static_cast<int64_t>(value);
-    else return static_cast<double>(value);
+    if constexpr (std::same_as<T, bool>)
+      return value;
+    else if constexpr (std::integral<T>)
+      return static_cast<int64_t>(value);
+    else
+      return static_cast<double>(value);
   }
   Tensor(ScalarTag, Scalar value);
   const tensor_internal::TensorImpl& impl() const;
