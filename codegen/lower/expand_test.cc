@@ -10,6 +10,8 @@
 #include "codegen/ir/print.h"
 #include "codegen/ir/simplify/simplify.h"
 #include "codegen/lower/lower_test_util.h"
+#include "codegen/render/llvm/llvm_cpu_renderer.h"
+#include "codegen/render/testing/run_program.h"
 #include "gtest/gtest.h"
 
 namespace tg::lower {
@@ -75,7 +77,7 @@ struct Case {
 UOp P(const Case& c, int slot) { return Param(slot, kFloat32, c.sizes[slot]); }
 
 // Runs the kernel with all axes as loops, then `trials` times at random; values are small integers,
-// so sums are exact in any order.
+// so sums are exact in any order. The interpreter runs them on two targets, and LLVM's machine code.
 void ExpectSame(const Case& c, int trials, bool simplified = true) {
   std::vector<float> want;
   for (int trial = 0; trial <= trials; ++trial) {
@@ -97,10 +99,21 @@ void ExpectSame(const Case& c, int trials, bool simplified = true) {
     for (size_t i = 0; i < c.sizes.size(); ++i) {
       data.push_back(SmallInts(c.sizes[i], static_cast<uint32_t>(i)));
     }
-    std::vector<absl::Span<uint8_t>> buffers;
-    for (auto& d : data) buffers.push_back(Bytes(d));
-    const render::Target target = trial % 3 == 2 ? Bare() : EverythingNative();
-    RunKernel(kernel, buffers, target);
+    render::Target target = trial % 3 == 2 ? Bare() : EverythingNative();
+    if (trial % 3 == 1) {
+      // As machine code.
+      static const render::Renderer& renderer = *render::MakeLlvmCpuRenderer().release();
+      target = renderer.target();
+      std::vector<void*> pointers;
+      for (auto& d : data) pointers.push_back(d.data());
+      const absl::Status s =
+          render::RunProgram(renderer, LowerOrFail(kernel, target), pointers);
+      ASSERT_TRUE(s.ok()) << s;
+    } else {
+      std::vector<absl::Span<uint8_t>> buffers;
+      for (auto& d : data) buffers.push_back(Bytes(d));
+      RunKernel(kernel, buffers, target);
+    }
     if (trial == 0) {
       want = data[0];
     } else {
@@ -142,6 +155,28 @@ Case Conv(int ci, int co, int size) {
         ReduceOver(Op::kAdd, v * LoadAt(P(c, 2), ((o * ci + i) * 3 + ky) * 3 + kx), red);
     return Kernel({StoreLoop(P(c, 0), (o * size + y) * size + x,
                              ir::Alu(Op::kMax, {sum, ir::Const(kFloat32, 0.0)}), out)});
+  };
+  return c;
+}
+
+// The same with the channels innermost, as the gradient of the input of a convolution without
+// padding: gates outside of the inner loop, negative offsets.
+Case ConvGrad(int ci, int co, int size) {
+  const int grown = size + 2;
+  Case c{"conv_grad", {grown * grown * ci, size * size * co, 9 * co * ci}, nullptr};
+  c.make = [=](Axes& axes) {
+    std::vector<UOp> out, red;
+    const UOp y = axes.Make(grown, false, out), x = axes.Make(grown, false, out),
+              i = axes.Make(ci, false, out);
+    const UOp ky = axes.Make(3, true, red), kx = axes.Make(3, true, red),
+              o = axes.Make(co, true, red);
+    const UOp sy = y - ky, sx = x - kx;
+    const UOp valid = ir::Not(sy < 0) & (sy < size) & ir::Not(sx < 0) & (sx < size);
+    const UOp v = ir::Where(valid, LoadAt(P(c, 1), ir::Valid((sy * size + sx) * co + o, valid)),
+                            ir::Const(kFloat32, 0.0));
+    const UOp sum =
+        ReduceOver(Op::kAdd, v * LoadAt(P(c, 2), ((ky * 3 + kx) * co + o) * ci + i), red);
+    return Kernel({StoreLoop(P(c, 0), (y * grown + x) * ci + i, sum, out)});
   };
   return c;
 }
@@ -220,6 +255,7 @@ TEST(Expand, Matmul) {
   ExpectSame(Matmul(5, 9, 7, false), 30);
 }
 TEST(Expand, Conv) { ExpectSame(Conv(2, 8, 6), 60); }
+TEST(Expand, ConvGrad) { ExpectSame(ConvGrad(4, 8, 5), 60); }
 TEST(Expand, RowWise) { ExpectSame(RowWise(4, 24), 60); }
 TEST(Expand, Shuffle) {
   ExpectSame(Shuffle(), 60);
