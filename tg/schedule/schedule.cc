@@ -1,6 +1,7 @@
 #include "tg/schedule/schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <sstream>
 #include <utility>
@@ -35,8 +36,24 @@ UOp MakeCopySourceMemory(const UOp& u) {
   return u.WithSrc(src);
 }
 
+// A reduction of nothing is the identity of its operation: kernels have no empty loops.
+UOp MakeEmptyReduceConst(const UOp& u) {
+  const ir::Shape& shape = ir::ShapeOf(u);
+  if (!ir::NumElements(ir::ShapeOf(u.src(0))).Is(0) || ir::NumElements(shape).Is(0)) return UOp();
+  const ir::DType d = u.dtype();
+  UOp identity = ir::Const(d, u.arg_as<ir::ReduceArg>().op == Op::kMul ? 1 : 0);
+  if (u.arg_as<ir::ReduceArg>().op == Op::kMax) {
+    identity = d.IsFloat() ? ir::Const(d, -std::numeric_limits<double>::infinity())
+                           : ir::Const(d, d.MinInt());
+  }
+  return ir::Expand(ir::Reshape(identity, ir::Shape(shape.size(), 1)), shape);
+}
+
 const ir::RuleSet& PrepareRules() {
   static const ir::RuleSet* rules = new ir::RuleSet{
+      ir::On(
+          {Op::kReduce}, [](const UOp& u, void*) { return MakeEmptyReduceConst(u); },
+          "reduce_of_nothing"),
       ir::On(
           {Op::kCopy}, [](const UOp& u, void*) { return MakeCopySourceMemory(u); },
           "copy_source_is_memory"),

@@ -297,6 +297,19 @@ TEST(ScheduleTest, PickingBecomesALoad) {
   for (const UOp& u : ir::Toposort(run.schedule().items[0].ast)) EXPECT_FALSE(u.Is(Op::kReduce));
 }
 
+TEST(ScheduleTest, ReductionsOfNothing) {
+  Runner run(std::vector<std::vector<float>>(1));
+  const UOp x = Input(0, {3, 0});
+  std::vector<UOp> roots;
+  for (Op op : {Op::kAdd, Op::kMul, Op::kMax}) {
+    roots.push_back(Output(ir::Reduce(x, op, std::vector<int64_t>{1})));
+  }
+  auto out = run.Run(ir::Sink(roots));
+  EXPECT_EQ(out[0], std::vector<float>(3, 0));
+  EXPECT_EQ(out[1], std::vector<float>(3, 1));
+  EXPECT_EQ(out[2], std::vector<float>(3, -INFINITY));
+}
+
 TEST(ScheduleTest, DeepChainIsCutIntoKernels) {
   Runner run({Random(4)});
   UOp x = Buffer(0, 4);
