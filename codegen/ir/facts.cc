@@ -291,6 +291,8 @@ Congruence ComputeCongruence(Op op, DType dtype, absl::Span<const UOp> src, cons
     return {static_cast<int64_t>(modulus), static_cast<int64_t>(r)};
   };
   if (!dtype.IsInt()) return kNothing;
+  // The upper half of uint64 is held as negative numbers.
+  if (dtype.scalar() == ScalarType::kUInt64 && bounds.min < 0) return kNothing;
   if (bounds.min == bounds.max && !Saturated(bounds)) return {0, bounds.min};
   if (op == Op::kWhere) {
     if (src[2].IsInvalid()) return src[1].congruence();

@@ -108,7 +108,8 @@ const RuleSet& DivModRules() {
         const Congruence& n = m[i].congruence();
         const int64_t c = m[c0].const_int();
         if (c <= 1 || n.modulus % c != 0) return UOp();
-        return Const(m[i].dtype(), (n.remainder % c + c) % c);
+        const int64_t r = n.remainder % c;
+        return Const(m[i].dtype(), r < 0 ? r + c : r);
       }),
 
       // Exact integers: a shift by a constant is a product or a division by 2^c, a mask of low bits

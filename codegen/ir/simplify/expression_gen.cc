@@ -187,13 +187,23 @@ UOp Generator::Expression(DType d, int depth) {
   return d.IsFloat() ? Float(d, depth) : Integer(d, depth);
 }
 
-UOp Generator::WithRoot(Op op, DType d, int depth) {
-  auto sub = [&](DType t) { return Expression(t, depth - 1); };
+UOp Generator::WithRoot(Op op, DType d, int depth, bool guards) {
+  const bool constants = OneIn(6);
+  auto sub = [&](DType t) {
+    if (constants) return Constant(t);
+    const UOp u = Expression(t, depth - 1);
+    return guards && OneIn(3) ? Where(Condition(1), u, InvalidConst(t)) : u;
+  };
   if (op == Op::kWhere) {
+    if (guards) return Where(sub(kBool), Expression(d, 1), Expression(d, 1));
     if (OneIn(3)) return Where(Condition(depth - 1), sub(d), InvalidConst(d));
     return Where(Condition(depth - 1), sub(d), sub(d));
   }
-  if (op == Op::kCast) return Cast(OneIn(2) ? Cast(sub(AnyType()), AnyInt()) : sub(AnyType()), d);
+  if (op == Op::kCast) {
+    const DType from = OneIn(4) ? d : AnyType();
+    const UOp x = OneIn(4) ? Where(Condition(1), Constant(from), Constant(from)) : sub(from);
+    return UOp::Make(op, d, {OneIn(2) ? Cast(x, AnyInt()) : x});
+  }
   if (op == Op::kBitcast) {
     const DType same = d == kInt32 ? kUInt32 : d == kUInt32 ? kInt32 : d == kInt8 ? kUInt8 : d;
     if (d.IsWeak() || d.IsBool()) return UOp();
@@ -219,7 +229,6 @@ UOp Generator::WithRoot(Op op, DType d, int depth) {
   if (!IsBinary(op) || op == Op::kThreefry) return UOp();
   UOp a = sub(d), b = OneIn(2) ? Constant(d) : sub(d);
   if (division && OneIn(4)) a = Where(sub(kBool), Constant(d), Constant(d));
-  if (OneIn(8)) a = Where(sub(kBool), a, InvalidConst(d));
   // Sums of a quotient and its remainder.
   if (op == Op::kAdd && d.IsInt() && OneIn(4)) {
     const UOp c = Const(d, 2 + Below(6));

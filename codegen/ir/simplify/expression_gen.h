@@ -24,8 +24,9 @@ class Generator {
 
   // A random expression of the type with operations at most `depth` deep.
   UOp Expression(DType d, int depth);
-  // One whose root is `op`; null where the type cannot have it.
-  UOp WithRoot(Op op, DType d, int depth);
+  // One whose root is `op`; null where the type cannot have it. With `guards`, operands may be
+  // Invalid under a condition.
+  UOp WithRoot(Op op, DType d, int depth, bool guards = false);
   // WHERE(condition, expression, Invalid) somewhere below a few operations.
   UOp Guarded(DType d, int depth);
   UOp Leaf(DType d);

@@ -4,6 +4,12 @@ namespace tg::ir {
 
 using namespace tg::ir::pattern;  // NOLINT: rules are written with its names
 
+namespace {
+
+bool IsNumber(const Match& m) { return !m.root().dtype().IsBool(); }
+
+}  // namespace
+
 const RuleSet& IdentityRules() {
   static const RuleSet& rules = *new RuleSet{
       // Bool arithmetic is logic.
@@ -29,8 +35,8 @@ const RuleSet& IdentityRules() {
       Sub(x, x) >> ([](const Match& m) {
         return m[x].dtype().IsInt() ? Const(m[x].dtype(), 0) : UOp();  // inf - inf
       }),
-      Sub(x, y) >> x + y * -1,  // exact
-      -x >> x * -1,             // exact
+      (Sub(x, y) >> x + y * -1).If(IsNumber),  // exact
+      (-x >> x * -1).If(IsNumber),             // exact
       (x * -1) * -1 >> x,       // exact
       Fdiv(x, -1) >> x * -1,    // exact
       x + x >> x * 2,           // exact

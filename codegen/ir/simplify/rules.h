@@ -7,6 +7,9 @@
 //   nsz          except for the sign of a zero
 // A rule without a mark is exact, or matches no floats.
 //
+// The first rules of FoldRules take every operation on Invalid. All other rules but those for WHERE
+// rely on that: their operands are never Invalid, nor choices with Invalid in them.
+//
 // For a fixed-width integer, equalities hold modulo 2^bits. For kIndex they hold for the exact
 // integers; nothing is rewritten that would make a number leave int64.
 #ifndef TG_CODEGEN_IR_SIMPLIFY_RULES_H_
