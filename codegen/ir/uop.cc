@@ -26,8 +26,10 @@ struct RangeSet {
 
 namespace {
 
-// The intern table: shards of chained buckets. It holds no references. A node whose count reached
-// zero stays in its chain until the thread that dropped it unlinks it; look-ups pass over it.
+// The intern table: shards with open addressing. A slot has the node's hash beside the pointer, so
+// that a look-up touches few nodes but the one it finds. The table holds no references. A node
+// whose count reached zero stays in its slot until the thread that dropped it unlinks it; look-ups
+// pass over it.
 class InternTable {
  public:
   static InternTable& Get() {
@@ -39,30 +41,35 @@ class InternTable {
   Node* Intern(Op op, DType dtype, absl::Span<const UOp> src, Arg&& arg, uint64_t hash) {
     Shard& shard = ShardOf(hash);
     std::lock_guard<std::mutex> lock(shard.mutex);
-    Node** bucket = &shard.buckets[Slot(hash, shard.buckets.size())];
-    for (Node* n = *bucket; n != nullptr; n = n->next) {
-      if (n->hash == hash && n->op == op && n->dtype == dtype && n->src_count == src.size() &&
+    size_t i = shard.Home(hash);
+    for (; shard.slots[i].node != nullptr; i = shard.Next(i)) {
+      if (shard.slots[i].hash != hash) continue;
+      Node* n = shard.slots[i].node;
+      if (n->op == op && n->dtype == dtype && n->src_count == src.size() &&
           std::equal(src.begin(), src.end(), n->sources()) && n->arg == arg && Revive(n)) {
         return n;
       }
     }
-    if (shard.count >= shard.buckets.size()) {
-      Grow(shard);
-      bucket = &shard.buckets[Slot(hash, shard.buckets.size())];
-    }
     Node* n = New(op, dtype, src, std::move(arg), hash);
-    n->next = *bucket;
-    *bucket = n;
-    ++shard.count;
+    shard.slots[i] = {hash, n};
+    if (3 * ++shard.count > 2 * shard.slots.size()) shard.Grow();
     return n;
   }
 
   void Unlink(Node* node) {
     Shard& shard = ShardOf(node->hash);
     std::lock_guard<std::mutex> lock(shard.mutex);
-    Node** link = &shard.buckets[Slot(node->hash, shard.buckets.size())];
-    while (*link != node) link = &(*link)->next;
-    *link = node->next;
+    size_t hole = shard.Home(node->hash);
+    while (shard.slots[hole].node != node) hole = shard.Next(hole);
+    // Slots that were pushed past the hole move back into it.
+    for (size_t i = shard.Next(hole); shard.slots[i].node != nullptr; i = shard.Next(i)) {
+      const size_t mask = shard.slots.size() - 1;
+      const size_t distance = (i - shard.Home(shard.slots[i].hash)) & mask;
+      if (distance < ((i - hole) & mask)) continue;
+      shard.slots[hole] = shard.slots[i];
+      hole = i;
+    }
+    shard.slots[hole] = {};
     --shard.count;
   }
 
@@ -76,13 +83,31 @@ class InternTable {
   }
 
  private:
+  struct Slot {
+    uint64_t hash = 0;
+    Node* node = nullptr;
+  };
   struct alignas(64) Shard {
     std::mutex mutex;
     size_t count = 0;
-    std::vector<Node*> buckets = std::vector<Node*>(64, nullptr);
+    std::vector<Slot> slots = std::vector<Slot>(64);
+
+    // The low bits of a hash choose the shard.
+    size_t Home(uint64_t hash) const { return (hash >> 6) & (slots.size() - 1); }
+    size_t Next(size_t i) const { return (i + 1) & (slots.size() - 1); }
+
+    void Grow() {
+      std::vector<Slot> old(slots.size() * 2);
+      old.swap(slots);
+      for (const Slot& s : old) {
+        if (s.node == nullptr) continue;
+        size_t i = Home(s.hash);
+        while (slots[i].node != nullptr) i = Next(i);
+        slots[i] = s;
+      }
+    }
   };
 
-  static size_t Slot(uint64_t hash, size_t size) { return (hash >> 6) & (size - 1); }
   Shard& ShardOf(uint64_t hash) { return shards_[hash & (shards_.size() - 1)]; }
 
   static bool Revive(Node* n) {
@@ -91,20 +116,6 @@ class InternTable {
       if (n->refs.compare_exchange_weak(refs, refs + 1, std::memory_order_acq_rel)) return true;
     }
     return false;
-  }
-
-  static void Grow(Shard& shard) {
-    std::vector<Node*> buckets(shard.buckets.size() * 2, nullptr);
-    for (Node* n : shard.buckets) {
-      while (n != nullptr) {
-        Node* next = n->next;
-        Node** bucket = &buckets[Slot(n->hash, buckets.size())];
-        n->next = *bucket;
-        *bucket = n;
-        n = next;
-      }
-    }
-    shard.buckets.swap(buckets);
   }
 
   static Node* New(Op op, DType dtype, absl::Span<const UOp> src, Arg&& arg, uint64_t hash) {
@@ -120,7 +131,6 @@ class InternTable {
         .bounds = {},
         .congruence = {},
         .arg = std::move(arg),
-        .next = nullptr,
         .ranges = nullptr,
         .shape = nullptr,
         .shape_deleter = nullptr,

@@ -72,7 +72,6 @@ struct Node {
   Bounds bounds;
   Congruence congruence;
   Arg arg;
-  Node* next;  // in the bucket of the intern table
   std::atomic<const RangeSet*> ranges;
   std::atomic<const ShapeData*> shape;
   std::atomic<void (*)(const ShapeData*)> shape_deleter;
