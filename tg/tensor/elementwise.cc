@@ -179,9 +179,7 @@ Tensor Tensor::MaskedFill(const Tensor& mask, const Tensor& value) const {
 
 Tensor Tensor::Clamp(std::optional<double> low, std::optional<double> high) const {
   if (!low && !high) throw UsageError("clamp: expected a lower or an upper bound");
-  auto bound = [&](double v) {
-    return dtype().IsFloat() || v != std::floor(v) ? Tensor(v) : Tensor(static_cast<int64_t>(v));
-  };
+  auto bound = [&](double v) { return tensor_internal::NumberFor(dtype(), v); };
   Tensor r = *this;
   if (low) r = (r < bound(*low)).Where(bound(*low), r);
   if (high) r = (r > bound(*high)).Where(bound(*high), r);

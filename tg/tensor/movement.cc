@@ -126,9 +126,7 @@ Tensor PadConstant(const Tensor& x, const std::vector<std::pair<int64_t, int64_t
   for (const auto& [before, after] : pads) bounds.push_back({Sint(before), Sint(after)});
   UOp zeros_around = ir::Pad(x.uop(), bounds);
   if (value == 0.0 || zeros_around == x.uop()) return Like(x, zeros_around);
-  Tensor fill = value == static_cast<double>(static_cast<int64_t>(value)) && !x.dtype().IsFloat()
-                    ? Tensor(static_cast<int64_t>(value))
-                    : Tensor(value);
+  Tensor fill = tensor_internal::NumberFor(x.dtype(), value);
   Tensor inside =
       Like(x, ir::Pad(tensor_internal::Fill(ir::Const(kBool, true), x.shape()), bounds));
   return inside.Where(Like(x, zeros_around), fill);
@@ -363,7 +361,7 @@ Tensor Tensor::Roll(const std::vector<int64_t>& shifts, const std::vector<int>& 
   if (axes.size() != shifts.size()) {
     throw ShapeError(absl::StrCat("roll: ", shifts.size(), " shifts for ", axes.size(), " axes"));
   }
-  Tensor x = *this;
+  Tensor x = Like(*this, uop());
   for (size_t i = 0; i < axes.size(); ++i) {
     int axis = ResolveAxis("roll", axes[i], ndim());
     int64_t size = Dim(axis);

@@ -80,6 +80,10 @@ struct RandomState {
                                             std::chrono::system_clock::now().time_since_epoch())
                                             .count());
   std::map<std::string, Stream> streams;
+  // Streams of earlier seeds that were not used since, in the order of their first uses. They keep
+  // their memory, which recorded programs draw from.
+  std::vector<std::pair<std::string, Stream>> retired;
+  std::vector<std::string> order;  // of the devices in `streams`
 };
 
 RandomState& State() {
@@ -103,6 +107,27 @@ Tensor ThreefryWords(const Tensor& key, const Tensor& low, const Tensor& high) {
   return (both.Unsqueeze(0) >> shift).Cast(kUInt32).Flatten();
 }
 
+// The device's stream, which begins with its first use after the seed was set.
+Stream& StreamOf(RandomState& state, const std::string& device) {
+  auto [it, is_new] = state.streams.try_emplace(device);
+  Stream& stream = it->second;
+  if (!is_new) return stream;
+  auto order = static_cast<uint32_t>(state.order.size());
+  state.order.push_back(device);
+  uint8_t bytes[] = {static_cast<uint8_t>(order >> 24), static_cast<uint8_t>(order >> 16),
+                     static_cast<uint8_t>(order >> 8), static_cast<uint8_t>(order)};
+  std::vector<uint32_t> key = {Sha256OfShort(bytes)[7], static_cast<uint32_t>(state.seed)};
+  stream.key = FromData(key, {2}, {{}, device});
+  stream.counter = FromData(std::vector<uint32_t>{0, 0}, {2}, {{}, device});
+  for (auto old = state.retired.begin(); old != state.retired.end(); ++old) {
+    if (old->first != device) continue;
+    stream = {old->second.key.Assign(stream.key), old->second.counter.Assign(stream.counter)};
+    state.retired.erase(old);
+    break;
+  }
+  return stream;
+}
+
 // `words` 32-bit words of the device's stream.
 Tensor RandomWords(const std::string& device, int64_t words) {
   if (words > std::numeric_limits<uint32_t>::max()) {
@@ -110,16 +135,7 @@ Tensor RandomWords(const std::string& device, int64_t words) {
   }
   RandomState& state = State();
   std::lock_guard<std::mutex> lock(state.mutex);
-  auto [it, is_new] = state.streams.try_emplace(device);
-  Stream& stream = it->second;
-  if (is_new) {
-    auto order = static_cast<uint32_t>(state.streams.size() - 1);
-    uint8_t bytes[] = {static_cast<uint8_t>(order >> 24), static_cast<uint8_t>(order >> 16),
-                       static_cast<uint8_t>(order >> 8), static_cast<uint8_t>(order)};
-    std::vector<uint32_t> key = {Sha256OfShort(bytes)[7], static_cast<uint32_t>(state.seed)};
-    stream.key = FromData(key, {2}, {{}, device});
-    stream.counter = FromData(std::vector<uint32_t>{0, 0}, {2}, {{}, device});
-  }
+  Stream& stream = StreamOf(state, device);
   // The draw's own key, in memory of its own, so that the counter may go on.
   Tensor low = Element(stream.counter, 0);
   Tensor high = Element(stream.counter, 1);
@@ -170,6 +186,10 @@ void ManualSeed(uint64_t seed) {
   RandomState& state = State();
   std::lock_guard<std::mutex> lock(state.mutex);
   state.seed = seed;
+  for (const std::string& device : state.order) {
+    state.retired.emplace_back(device, std::move(state.streams.at(device)));
+  }
+  state.order.clear();
   state.streams.clear();
 }
 
@@ -178,7 +198,11 @@ void FlushRandomState() {
   {
     RandomState& state = State();
     std::lock_guard<std::mutex> lock(state.mutex);
-    for (auto& [device, stream] : state.streams) counters.push_back(stream.counter);
+    while (!state.retired.empty()) StreamOf(state, std::string(state.retired.front().first));
+    for (auto& [device, stream] : state.streams) {
+      counters.push_back(stream.key);
+      counters.push_back(stream.counter);
+    }
   }
   Tensor::Realize(counters);
 }

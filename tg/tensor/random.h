@@ -17,7 +17,8 @@
 
 namespace tg {
 
-// Starts all streams anew. Without it the seed comes from the clock.
+// Starts all streams anew, also for programs that were recorded before. Without it the seed comes
+// from the clock.
 void ManualSeed(uint64_t seed);
 
 // Uniform in [0, 1), a float dtype.
@@ -41,8 +42,8 @@ Tensor RandPerm(int64_t n, const TensorOptions& options = {});
 // Indices drawn with the probabilities weights / sum(weights), int32. weights is (n) or (rows, n).
 Tensor Multinomial(const Tensor& weights, int64_t samples, bool replacement);
 
-// Runs the pending counter updates of all streams. A Jit calls it before it captures, so that draws
-// from before the capture are not recorded with it.
+// Runs the pending updates of all streams' keys and counters. A Jit calls it before it captures, so
+// that draws from before are not recorded, and before it replays, so that they count.
 void FlushRandomState();
 
 }  // namespace tg

@@ -11,6 +11,7 @@
 // by their values for good.
 
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -67,8 +68,42 @@ class Run {
     for (const Tensor& t : tensors) AddTensor(TensorImpl::Of(t));
   }
 
+  // See Tensor::Settle.
+  explicit Run(const std::function<bool(const UOp&)>& overwritten) {
+    absl::flat_hash_map<UOp, bool> depends;
+    auto is_known = [&depends](const UOp& node) { return depends.contains(node); };
+    auto depends_on_overwritten = [&](const UOp& x) {
+      auto enter = [&](const UOp& node) {
+        return !is_known(node) && (node == x || !KeptHistories().contains(node));
+      };
+      for (const UOp& node : ir::Toposort(x, enter)) {
+        if (is_known(node)) continue;
+        bool result = node.Is(Op::kBuffer) && overwritten(node);
+        if (node == x || !KeptHistories().contains(node)) {
+          for (const UOp& s : node.src()) result |= depends.at(s);
+        }
+        // A key of the table is a known value for all others.
+        if (node == x && KeptHistories().contains(x)) return result;
+        depends[node] = result;
+      }
+      return depends.at(x);
+    };
+    for (const auto& [x, result] : KeptHistories()) {
+      if (depends_on_overwritten(x)) stale_histories_.insert(x);
+    }
+    for (TensorImpl* t : LiveTensors()) {
+      const UOp& below = BelowReshapes(t->uop);
+      if (KeptHistories().contains(below) || (below.Is(Op::kBuffer) && t->owns_memory)) continue;
+      if (!BufferOf(below) || below.Is(Op::kBuffer)) {
+        if (!ir::IsConst(ir::ShapeOf(t->uop)) || !depends_on_overwritten(below)) continue;
+        tensor_internal::TakeMemory(*t);
+      }
+      if (BelowReshapes(t->uop).Is(Op::kAfter)) AddRoot(BelowReshapes(t->uop));
+    }
+  }
+
   void Execute() {
-    if (roots_.empty() && replaced_.empty()) return;
+    if (roots_.empty() && replaced_.empty() && stale_histories_.empty()) return;
     if (!roots_.empty()) {
       AddStaleTensors();
       GetBackend().Realize(RootsToRun());
@@ -370,6 +405,10 @@ void TakeMemory(TensorImpl& t) {
 }  // namespace tensor_internal
 
 void Tensor::Realize(absl::Span<const Tensor> tensors) { Run(tensors).Execute(); }
+
+void Tensor::Settle(const std::function<bool(const UOp& buffer)>& overwritten) {
+  Run(overwritten).Execute();
+}
 
 const Tensor& Tensor::Realize() const {
   Realize(absl::MakeConstSpan(this, 1));

@@ -109,9 +109,9 @@ Tensor CumulateLast(const Tensor& x, Op op, const UOp& identity) {
 
 Tensor Cumulate(const char* name, const Tensor& x, int axis, Op op, const UOp& identity) {
   axis = ResolveAxis(name, axis, x.ndim());
-  if (x.ndim() == 0) return x;
+  if (x.ndim() == 0) return Like(x, x.uop());
   tensor_internal::ConcreteShape(name, x.shape());
-  if (x.NumElements() == 0) return x;
+  if (x.NumElements() == 0) return Like(x, x.uop());
   return CumulateLast(x.Transpose(axis, -1), op, identity).Transpose(axis, -1);
 }
 
@@ -248,7 +248,7 @@ Tensor Tensor::Normalize(double p, int axis, double eps) const {
 // but one step, however long the axis is.
 std::pair<Tensor, Tensor> Tensor::Sort(int axis, bool descending) const {
   axis = ResolveAxis("sort", axis, ndim());
-  if (ndim() == 0) return {*this, Like(*this, ir::Const(DefaultInt(), 0))};
+  if (ndim() == 0) return {Like(*this, uop()), Like(*this, ir::Const(DefaultInt(), 0))};
   int64_t n = Dim(axis);
   Tensor x = Strong(*this).Transpose(axis, -1);
   if (dtype().IsBool()) x = x.Cast(kInt32);

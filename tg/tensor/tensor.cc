@@ -1,6 +1,7 @@
 #include "tg/tensor/tensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <numeric>
 
@@ -103,6 +104,11 @@ std::vector<Tensor> Promote(absl::Span<const Tensor> operands) {
 
 Tensor ToFloat(const Tensor& x) {
   return x.dtype().IsFloat() ? x : x.Cast(x.dtype().IsWeak() ? ir::kWeakFloat : DefaultFloat());
+}
+
+Tensor NumberFor(DType dtype, double v) {
+  bool whole = v >= -0x1p63 && v < 0x1p63 && v == std::floor(v);
+  return whole && !dtype.IsFloat() ? Tensor(static_cast<int64_t>(v)) : Tensor(v);
 }
 
 Tensor ElementwiseOp(Op op, const char* name, absl::Span<const Tensor> operands) {
