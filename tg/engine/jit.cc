@@ -13,6 +13,8 @@
 #include "tg/engine/backend.h"
 #include "tg/engine/capture.h"
 #include "tg/engine/execution.h"
+#include "tg/schedule/schedule.h"
+#include "tg/tensor/random.h"
 
 namespace tg {
 namespace {
@@ -46,20 +48,26 @@ void AddBindings(const Tensor& t, VariableValues& values) {
   }
 }
 
-// What must agree between calls. Values of variables are left out: they may change.
-std::string Signature(const Tensor& t) {
-  std::string s = absl::StrCat(t.dtype().ToString(), " (");
-  for (const ir::Sint& d : t.shape()) {
-    std::string dim = d.ToString();
-    if (!d.is_const()) {
-      dim = "";
-      for (const UOp& u : ir::Toposort(d.uop())) {
-        if (u.Is(Op::kVariable)) absl::StrAppend(&dim, u.arg_as<ir::VariableArg>().name, "|");
-      }
-    }
-    absl::StrAppend(&s, dim, ", ");
-  }
-  return absl::StrCat(s, ") on ", t.device());
+// What must agree between calls.
+struct Signature {
+  std::string text;
+  // Of an input with variables in its graph: the graph, without memories and values.
+  UOp graph;
+
+  bool operator==(const Signature&) const = default;
+};
+
+bool HasVariables(const Tensor& t) {
+  const std::vector<UOp> nodes = ir::Toposort(t.uop());
+  return std::any_of(nodes.begin(), nodes.end(), [](const UOp& u) { return u.Is(Op::kBind); });
+}
+
+Signature SignatureOf(const Tensor& t) {
+  Signature s;
+  s.text = absl::StrCat(t.dtype().ToString(), " ", ir::ToString(t.shape()), " on ",
+                        t.device().empty() ? "no device" : t.device());
+  if (HasVariables(t)) s.graph = schedule::Normalize(ir::Sink({t.uop()})).sink;
+  return s;
 }
 
 }  // namespace
@@ -67,15 +75,28 @@ std::string Signature(const Tensor& t) {
 struct Jit::State {
   explicit State(Function f) : function(std::move(f)) {}
 
-  // The memories of the inputs, all different. Realizes inputs that are not.
+  // The memories of the inputs, all different; null for inputs of variables alone. Realizes inputs
+  // that are not, but for views with variables: there the function computes from the whole memory.
   std::vector<BufferRef> InputBuffers(const std::vector<Tensor>& inputs) {
-    Tensor::Realize(inputs);
+    std::vector<Tensor> plain;
+    for (const Tensor& t : inputs) {
+      if (!HasVariables(t)) plain.push_back(t);
+    }
+    Tensor::Realize(plain);
     std::vector<BufferRef> buffers;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const UOp node = BufferNode(inputs[i]);
       if (!node) {
-        throw UsageError(absl::StrCat("jit: input ", i, " has no memory (a constant?): ",
-                                      inputs[i].ToString(), "; pass input.Clone()"));
+        const std::vector<UOp> nodes = ir::Toposort(inputs[i].uop());
+        const bool memory = std::any_of(nodes.begin(), nodes.end(),
+                                        [](const UOp& u) { return u.Is(Op::kBuffer); });
+        if (HasVariables(inputs[i]) && !memory) {
+          buffers.push_back(nullptr);
+          continue;
+        }
+        throw UsageError(absl::StrCat(
+            "jit: input ", i, memory ? " is computed from a memory" : " has no memory (a constant?)",
+            ": ", inputs[i].ToString(), "; pass input.Clone()"));
       }
       BufferRef b = engine::BufferOf(node);
       if (std::find(buffers.begin(), buffers.end(), b) != buffers.end()) {
@@ -89,8 +110,8 @@ struct Jit::State {
   }
 
   void CheckSignatures(const std::vector<Tensor>& inputs) {
-    std::vector<std::string> now;
-    for (const Tensor& t : inputs) now.push_back(Signature(t));
+    std::vector<Signature> now;
+    for (const Tensor& t : inputs) now.push_back(SignatureOf(t));
     if (!signatures.has_value()) {
       signatures = std::move(now);
       return;
@@ -100,10 +121,11 @@ struct Jit::State {
                                     " inputs, called with ", now.size()));
     }
     for (size_t i = 0; i < now.size(); ++i) {
-      if (now[i] != (*signatures)[i]) {
-        throw UsageError(absl::StrCat("jit: input ", i, " was ", (*signatures)[i],
-                                      " when recorded and is ", now[i]));
-      }
+      const Signature& before = (*signatures)[i];
+      if (now[i] == before) continue;
+      throw UsageError(absl::StrCat("jit: input ", i, " was ", before.text,
+                                    " when recorded and is ", now[i].text,
+                                    now[i].text == before.text ? ", another view" : ""));
     }
   }
 
@@ -115,10 +137,22 @@ struct Jit::State {
 
   std::vector<Tensor> Record(const std::vector<Tensor>& inputs) {
     const std::vector<BufferRef> buffers = InputBuffers(inputs);
+    // What is pending from before is no part of the recording.
+    FlushRandomState();
+    Tensor::Settle([](const UOp&) { return false; });
     engine::Capture recording;
     engine::SetCapture(&recording);
     try {
       outputs = Run(inputs);
+      // A result that is an input's memory would be that of this call's input for ever.
+      for (Tensor& t : outputs) {
+        const UOp node = BufferNode(t);
+        if (!node) continue;
+        const BufferRef b = engine::BufferOf(node);
+        if (std::find(buffers.begin(), buffers.end(), b) != buffers.end()) t = t.Clone().Realize();
+      }
+      // Assignments, and the counters of random streams, whether somebody realized them or not.
+      Tensor::Settle([](const UOp&) { return false; });
     } catch (...) {
       engine::SetCapture(nullptr);
       throw;
@@ -133,13 +167,16 @@ struct Jit::State {
     for (size_t i = 0; i < items.size(); ++i) {
       for (size_t j = 0; j < items[i].buffers.size(); ++j) {
         const Buffer* root = &items[i].buffers[j]->root();
+        bool is_input = false;
         for (size_t k = 0; k < buffers.size(); ++k) {
-          if (root == &buffers[k]->root()) uses.push_back({i, j, k});
+          if (buffers[k] == nullptr || root != &buffers[k]->root()) continue;
+          uses.push_back({i, j, k});
+          is_input = true;
+          if (Writes(items[i], j)) written_inputs.insert(k);
         }
-        if (Writes(items[i], j)) written.insert(root);
+        if (!is_input && Writes(items[i], j)) written.insert(root);
       }
     }
-    for (const BufferRef& b : buffers) written.erase(&b->root());
     return outputs;
   }
 
@@ -149,8 +186,17 @@ struct Jit::State {
 
   std::vector<Tensor> Replay(const std::vector<Tensor>& inputs) {
     std::vector<BufferRef> buffers = InputBuffers(inputs);
+    // Other tensors keep the values that they have: those that are not computed yet from what the
+    // replay overwrites are computed now.
+    FlushRandomState();
+    Tensor::Settle([&](const UOp& buffer) {
+      const Buffer* root = &engine::BufferOf(buffer)->root();
+      return written.contains(root) ||
+             std::any_of(written_inputs.begin(), written_inputs.end(),
+                         [&](size_t k) { return root == &buffers[k]->root(); });
+    });
     for (BufferRef& b : buffers) {
-      if (!written.contains(&b->root())) continue;
+      if (b == nullptr || !written.contains(&b->root())) continue;
       // The replay overwrites this memory, possibly before it is read as an input.
       BufferRef copy = Buffer::Create(b->device(), b->size());
       if (absl::Status s = Buffer::Copy(*copy, *b); !s.ok()) {
@@ -176,10 +222,11 @@ struct Jit::State {
 
   Function function;
   int calls = 0;
-  std::optional<std::vector<std::string>> signatures;
+  std::optional<std::vector<Signature>> signatures;
   std::vector<ExecItem> items;
   std::vector<Use> uses;
   absl::flat_hash_set<const Buffer*> written;  // other than inputs
+  absl::flat_hash_set<size_t> written_inputs;
   VariableValues variables;
   std::vector<Tensor> outputs;
 };
