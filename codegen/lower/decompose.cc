@@ -21,7 +21,7 @@ using ir::UOp;
 using render::Target;
 
 // The type at which native_op is asked: of the operands, for comparisons too.
-bool IsNative(const Target& target, Op op, DType d) { return target.native_op(op, d); }
+bool IsNative(const Target& target, Op op, DType d) { return target.native_op(op, d.Scalar()); }
 
 bool IsPowerOfTwo(const UOp& c) {
   return c.IsConst() && c.const_int() > 0 && std::has_single_bit(static_cast<uint64_t>(c.const_int()));

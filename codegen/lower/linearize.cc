@@ -219,13 +219,13 @@ class Linearizer {
     return status_;
   }
 
-  // The first loop over a range keeps its id.
+  // The first loop over a range keeps its id; loops were found from the last to the first.
   void RenameRanges() {
     absl::flat_hash_set<const void*> seen;
-    for (size_t b = 1; b < blocks_.size(); ++b) {
-      ir::RangeArg arg = blocks_[b].range.arg_as<ir::RangeArg>();
-      if (!seen.insert(blocks_[b].range.id()).second) arg.id = ++max_range_;
-      loop_args_.push_back(arg);
+    loop_args_.resize(blocks_.size(), ir::RangeArg{.id = 0});
+    for (size_t b = blocks_.size() - 1; b > 0; --b) {
+      loop_args_[b] = blocks_[b].range.arg_as<ir::RangeArg>();
+      if (!seen.insert(blocks_[b].range.id()).second) loop_args_[b].id = ++max_range_;
     }
   }
 
@@ -316,7 +316,7 @@ class Linearizer {
   void MakeLoop(int block) {
     Block& b = blocks_[block];
     const Place& size = PlaceFor(b.range.src(0), b.parent);
-    b.loop = UOp::Make(Op::kRange, b.range.dtype(), {size.node}, loop_args_[block - 1]);
+    b.loop = UOp::Make(Op::kRange, b.range.dtype(), {size.node}, loop_args_[block]);
     UsePlace(b.parent, b.self_item, size);
   }
 
@@ -628,7 +628,7 @@ class Linearizer {
   std::vector<int> level_;
   std::vector<absl::InlinedVector<Place, 1>> places_;
   std::vector<Block> blocks_;
-  std::vector<ir::RangeArg> loop_args_;  // by block, from 1
+  std::vector<ir::RangeArg> loop_args_;  // by block
   std::vector<Item> items_;
   absl::flat_hash_map<LoopKey, int> loops_;
   absl::flat_hash_map<const void*, int> item_of_;             // by node of the output

@@ -5,6 +5,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/lower/fold_node.h"
 #include "codegen/lower/rebuild.h"
 #include "codegen/lower/reduce_op.h"
 
@@ -117,7 +118,7 @@ absl::StatusOr<UOp> PrepareRanges(const UOp& sink, bool has_threads) {
         return u.WithSrc(kept);
       }
       default:
-        return WithSources(u, src);
+        return FoldNode(u, src);
     }
   });
   if (!status.ok()) return status;
