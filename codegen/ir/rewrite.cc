@@ -49,9 +49,16 @@ class ResultTable {
     UOp key, result;
   };
 
-  // Nodes lie at equal distances in memory: one multiplication would put them into clusters.
+  // Each table has its own order. A table that goes away frees nodes in the order of its slots, and
+  // the allocator hands that memory out again in the same order: in a growing table with the same
+  // order the new nodes would form one cluster.
+  static uint64_t NewSalt() {
+    thread_local uint64_t count = 0;
+    return ++count * 0xD6E8FEB86659FD93ull;
+  }
+
   size_t Slot(const UOp& u) const {
-    uint64_t h = reinterpret_cast<uintptr_t>(u.id());
+    uint64_t h = reinterpret_cast<uintptr_t>(u.id()) ^ salt_;
     h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15ull;
     h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9ull;
     return h >> shift_;
@@ -71,6 +78,7 @@ class ResultTable {
 
   std::vector<Entry> entries_ = std::vector<Entry>(64);
   int shift_ = 58;  // 64 - log2 of the size
+  const uint64_t salt_ = NewSalt();
   size_t count_ = 0;
 };
 
