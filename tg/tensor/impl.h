@@ -47,7 +47,8 @@ std::string CommonDevice(const char* op, absl::Span<const Tensor> operands);
 std::vector<Tensor> Promote(absl::Span<const Tensor> operands);
 // x, or x as default float if it is no float.
 Tensor ToFloat(const Tensor& x);
-// The number as a weak scalar: an integer where `dtype` is none of floats and `v` is a whole number.
+// The number as a weak scalar: an integer where `dtype` is none of floats and `v` is a whole
+// number.
 Tensor NumberFor(DType dtype, double v);
 // Elementwise with broadcasting, on operands of equal dtypes (kWhere: but for the condition).
 Tensor ElementwiseOp(ir::Op op, const char* name, absl::Span<const Tensor> operands);

@@ -127,6 +127,20 @@ TEST_F(RandomTest, Multinomial) {
   EXPECT_EQ(all, (std::vector<int>{0, 1, 2, 3}));
 }
 
+// A lazy cumulative sum compared with a draw is what it is when realized first.
+TEST_F(RandomTest, LazyAndEarlyAgree) {
+  Tensor weights = testing::RandomTensor({600}, 3, 0, 1);
+  auto pick = [&](bool early) {
+    ManualSeed(11);
+    Tensor sums = weights.CumSum(0);
+    if (early) sums.Realize();
+    Tensor u = Rand({20, 1}) * weights.Sum();
+    if (early) u.Realize();
+    return (u >= sums).Sum(1).ToVector<int>();
+  };
+  EXPECT_EQ(pick(false), pick(true));
+}
+
 TEST_F(RandomTest, Errors) {
   EXPECT_NE(Thrown<DTypeError>([] { Rand({2}, {kInt32, {}}); }), "");
   EXPECT_NE(Thrown<ShapeError>([] { Rand({-2}); }), "");

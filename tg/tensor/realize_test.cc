@@ -59,11 +59,27 @@ TEST_F(RealizeTest, HandlesAndCopies) {
 // An operation that changes nothing still makes a tensor of its own.
 TEST_F(RealizeTest, OperationsGiveNewTensors) {
   Tensor a = FromData<float>({1}, {1});
-  for (const Tensor& t :
-       {a.Cast(kFloat32), a.Roll({0}, {0}), a.CumMax(0), a.Contiguous(), a.Permute({0}), a.Flip(0),
-        a.Expand({1}), a.Pad({{0, 0}}), a.Squeeze(-1).Unsqueeze(0), a.Dropout(), a.Sum(0, true),
-        a.To(a.device()), a.Bitcast(kFloat32), a.Sort().first, a.Detach(), a + 0, a * 1,
-        Tensor::Cat({a}), a.Trunc(), a.Split(1)[0], a.Clamp({}, 3)}) {
+  for (const Tensor& t : {a.Cast(kFloat32),
+                          a.Roll({0}, {0}),
+                          a.CumMax(0),
+                          a.Contiguous(),
+                          a.Permute({0}),
+                          a.Flip(0),
+                          a.Expand({1}),
+                          a.Pad({{0, 0}}),
+                          a.Squeeze(-1).Unsqueeze(0),
+                          a.Dropout(),
+                          a.Sum(0, true),
+                          a.To(a.device()),
+                          a.Bitcast(kFloat32),
+                          a.Sort().first,
+                          a.Detach(),
+                          a + 0,
+                          a * 1,
+                          Tensor::Cat({a}),
+                          a.Trunc(),
+                          a.Split(1)[0],
+                          a.Clamp({}, 3)}) {
     EXPECT_FALSE(t.IsSame(a));
   }
   Tensor s = FromData<float>({1}, {});

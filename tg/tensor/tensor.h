@@ -190,8 +190,8 @@ class Tensor {
   static void Realize(absl::Span<const Tensor> tensors);
   bool IsRealized() const;
   // For what changes memory behind the frontend's back (a Jit that replays): runs every pending
-  // Assign, and realizes each tensor whose value depends on a kBuffer for which `overwritten` holds,
-  // but those whose own memory it is.
+  // Assign, and realizes each tensor whose value depends on a kBuffer for which `overwritten`
+  // holds, but those whose own memory it is.
   static void Settle(const std::function<bool(const ir::UOp& buffer)>& overwritten);
   // Gives this tensor a new value, of the same shape (after broadcasting), dtype and device. A
   // tensor that owns memory (one that was realized, made from data, cloned, or a parameter) keeps
