@@ -24,7 +24,8 @@ using render::Target;
 bool IsNative(const Target& target, Op op, DType d) { return target.native_op(op, d.Scalar()); }
 
 bool IsPowerOfTwo(const UOp& c) {
-  return c.IsConst() && c.const_int() > 0 && std::has_single_bit(static_cast<uint64_t>(c.const_int()));
+  return c.IsConst() && c.const_int() > 0 &&
+         std::has_single_bit(static_cast<uint64_t>(c.const_int()));
 }
 
 UOp Log2Const(const UOp& c) {
@@ -51,8 +52,7 @@ UOp LowerFloorDiv(const UOp& u, const Target& target) {
   // One less where there is a remainder whose sign is not the divisor's.
   const UOp zero = Const(a.dtype(), 0);
   const UOp r = ir::Cmod(a, b);
-  const UOp below =
-      NonNegative(b) ? r < zero : ir::CmpNe(r, zero) & ir::CmpNe(r < zero, b < zero);
+  const UOp below = NonNegative(b) ? r < zero : ir::CmpNe(r, zero) & ir::CmpNe(r < zero, b < zero);
   return ir::Where(below, q + Const(a.dtype(), -1), q);
 }
 
@@ -64,23 +64,20 @@ UOp LowerFloorMod(const UOp& u, const Target& target) {
   const UOp r = ir::Cmod(a, b);
   if ((NonNegative(a) && NonNegative(b)) || (a.vmax() <= 0 && b.vmax() < 0)) return r;
   const UOp zero = Const(a.dtype(), 0);
-  const UOp wrong =
-      NonNegative(b) ? r < zero : ir::CmpNe(r, zero) & ir::CmpNe(r < zero, b < zero);
+  const UOp wrong = NonNegative(b) ? r < zero : ir::CmpNe(r, zero) & ir::CmpNe(r < zero, b < zero);
   return ir::Where(wrong, r + b, r);
 }
 
 // C division by a power of two of what is not negative.
 UOp LowerCdiv(const UOp& u, const Target& target) {
-  if (IsPowerOfTwo(u.src(1)) && NonNegative(u.src(0)) &&
-      IsNative(target, Op::kShr, u.dtype())) {
+  if (IsPowerOfTwo(u.src(1)) && NonNegative(u.src(0)) && IsNative(target, Op::kShr, u.dtype())) {
     return Alu(Op::kShr, {u.src(0), Log2Const(u.src(1))});
   }
   return UOp();
 }
 
 UOp LowerCmod(const UOp& u, const Target& target) {
-  if (IsPowerOfTwo(u.src(1)) && NonNegative(u.src(0)) &&
-      IsNative(target, Op::kAnd, u.dtype())) {
+  if (IsPowerOfTwo(u.src(1)) && NonNegative(u.src(0)) && IsNative(target, Op::kAnd, u.dtype())) {
     return u.src(0) & Const(u.dtype(), u.src(1).const_int() - 1);
   }
   if (IsNative(target, Op::kCmod, u.dtype())) return UOp();
@@ -169,17 +166,19 @@ UOp Decompose(const UOp& root, const Target& target) {
   const std::vector<UOp> nodes = ir::Toposort(root);
   const bool any = std::any_of(nodes.begin(), nodes.end(), [&](const UOp& u) {
     if (!ir::IsAlu(u.op()) || u.Is(Op::kWhere)) return false;
-    return std::find(std::begin(kDivisions), std::end(kDivisions), u.op()) != std::end(kDivisions) ||
+    return std::find(std::begin(kDivisions), std::end(kDivisions), u.op()) !=
+               std::end(kDivisions) ||
            !IsNative(target, u.op(), u.src(0).dtype());
   });
   if (!any) return root;
   static const ir::RuleSet& rules = *new ir::RuleSet({ir::On<const Target>(
-      {Op::kExp2, Op::kLog2, Op::kSin, Op::kReciprocal, Op::kNeg, Op::kTrunc, Op::kAdd, Op::kMul,
-       Op::kCdiv, Op::kCmod, Op::kFloorDiv, Op::kFloorMod, Op::kMax, Op::kCmpLt, Op::kCmpNe,
-       Op::kCmpEq, Op::kThreefry, Op::kSub, Op::kFdiv, Op::kPow, Op::kMulAcc},
+      {Op::kExp2, Op::kLog2,  Op::kSin,   Op::kReciprocal, Op::kNeg,      Op::kTrunc,
+       Op::kAdd,  Op::kMul,   Op::kCdiv,  Op::kCmod,       Op::kFloorDiv, Op::kFloorMod,
+       Op::kMax,  Op::kCmpLt, Op::kCmpNe, Op::kCmpEq,      Op::kThreefry, Op::kSub,
+       Op::kFdiv, Op::kPow,   Op::kMulAcc},
       [](const UOp& u, const Target& t) { return LowerNode(u, t); }, "decompose")});
-  return ir::GraphRewrite(root, rules,
-                          {.order = ir::RewriteOrder::kBottomUp, .ctx = const_cast<Target*>(&target)});
+  return ir::GraphRewrite(
+      root, rules, {.order = ir::RewriteOrder::kBottomUp, .ctx = const_cast<Target*>(&target)});
 }
 
 }  // namespace tg::lower

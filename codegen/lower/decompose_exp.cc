@@ -28,22 +28,20 @@ constexpr double kExp32[] = {0.69314718055994530942,    0.24022650922288758071,
                              0.055504108839096183929,   0.0096180566785246380754,
                              0.0013333502386162770741,  0.00015461444698569129083,
                              0.000015297323760701074108};
-constexpr double kExp64[] = {0.69314718055994530925,     0.24022650695910071233,
-                             0.055504108664821627039,    0.0096181291076284794928,
-                             0.0013333558146406470697,   0.00015403530393370733411,
-                             0.000015252733841556772589, 1.321548680870556279e-6,
-                             1.0178057087733941105e-7,   7.0548973041554992774e-9,
-                             4.455817908336064493e-10,   2.5729324177362304214e-11};
+constexpr double kExp64[] = {
+    0.69314718055994530925,     0.24022650695910071233,   0.055504108664821627039,
+    0.0096181291076284794928,   0.0013333558146406470697, 0.00015403530393370733411,
+    0.000015252733841556772589, 1.321548680870556279e-6,  1.0178057087733941105e-7,
+    7.0548973041554992774e-9,   4.455817908336064493e-10, 2.5729324177362304214e-11};
 
 // R with 2*atanh(s) = s*(2 + z*R(z)), z = s^2, for s up to (sqrt2-1)/(sqrt2+1). Relative errors
 // of the sum: 1.5e-11 and 2e-22.
-constexpr double kLog32[] = {0.66666666554497091551, 0.40000121839806126714,
-                             0.28550820815960663296, 0.23330467216303836299};
-constexpr double kLog64[] = {0.66666666666666666668, 0.39999999999999992501,
-                             0.28571428571435359104, 0.22222222219858735141,
-                             0.18181818593656763045, 0.15384575132330097304,
-                             0.13335638669839822195, 0.11688123642863110896,
-                             0.11881997202961458257};
+constexpr double kLog32[] = {0.66666666554497091551, 0.40000121839806126714, 0.28550820815960663296,
+                             0.23330467216303836299};
+constexpr double kLog64[] = {
+    0.66666666666666666668, 0.39999999999999992501, 0.28571428571435359104,
+    0.22222222219858735141, 0.18181818593656763045, 0.15384575132330097304,
+    0.13335638669839822195, 0.11688123642863110896, 0.11881997202961458257};
 
 // 2^n for the integers n of normal numbers.
 UOp PowerOfTwo(const UOp& n, DType d) {
@@ -54,9 +52,10 @@ UOp PowerOfTwo(const UOp& n, DType d) {
 }  // namespace
 
 // 2^x = 2^n * 2^f with n the integer next to x and |f| <= 1/2. Adding 1.5*2^mantissa rounds x to an
-// integer, which then stands in the low bits of the sum. 2^n is applied in two factors: so the result
-// may be denormal (the first product is exact, the second rounds once) or overflow. Arguments are
-// clamped to where results are 0 and infinity; a NaN passes the clamps and the polynomial.
+// integer, which then stands in the low bits of the sum. 2^n is applied in two factors: so the
+// result may be denormal (the first product is exact, the second rounds once) or overflow.
+// Arguments are clamped to where results are 0 and infinity; a NaN passes the clamps and the
+// polynomial.
 UOp Exp2Polynomial(const UOp& x) {
   const DType d = x.dtype();
   if (!IsFloat32Or64(d)) return Cast(Exp2Polynomial(Cast(x, ir::kFloat32.Vec(d.lanes()))), d);
@@ -114,8 +113,7 @@ UOp PowByLog2(const UOp& x, const UOp& y) {
   const UOp zero = Const(d, 0.0), one = Const(d, 1.0), inf = Const(d, kInf);
   const UOp bits = Bitcast(x, ir::kInt64.Vec(d.lanes()));
   const UOp is_negative = bits < Const(bits.dtype(), 0);  // -0 too
-  const UOp magnitude =
-      Bitcast(bits & Const(bits.dtype(), std::numeric_limits<int64_t>::max()), d);
+  const UOp magnitude = Bitcast(bits & Const(bits.dtype(), std::numeric_limits<int64_t>::max()), d);
   // 0 * infinity does not count where the result is 1 whatever the other operand.
   const UOp unit = CmpEq(y, zero) | (CmpEq(magnitude, one) & CmpEq(y, y));
   const UOp power = Where(unit, one, Alu(Op::kExp2, {y * Alu(Op::kLog2, {magnitude})}));
@@ -123,8 +121,8 @@ UOp PowByLog2(const UOp& x, const UOp& y) {
   const UOp half = y * Const(d, 0.5);
   const UOp odd = whole & CmpNe(Alu(Op::kTrunc, {half}), half);
   const UOp result = Where(is_negative & odd, power * Const(d, -1.0), power);
-  const UOp undefined = (x < zero) & CmpNe(magnitude, inf) & CmpNe(whole, Const(whole.dtype(), true)) &
-                        CmpEq(y, y);
+  const UOp undefined =
+      (x < zero) & CmpNe(magnitude, inf) & CmpNe(whole, Const(whole.dtype(), true)) & CmpEq(y, y);
   return Where(CmpEq(x, one), one, Where(undefined, Const(d, kNan), result));
 }
 

@@ -22,12 +22,11 @@ namespace {
 
 // The binary digits of 2/pi, 32 to a word, the first worth 1/2.
 constexpr uint32_t kTwoOverPi[] = {
-    0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB,
-    0xDEBBC561, 0xB7246E3A, 0x424DD2E0, 0x06492EEA, 0x09D1921C, 0xFE1DEB1C, 0xB129A73E,
-    0xE88235F5, 0x2EBB4484, 0xE99C7026, 0xB45F7E41, 0x3991D639, 0x835339F4, 0x9C845F8B,
-    0xBDF9283B, 0x1FF897FF, 0xDE05980F, 0xEF2F118B, 0x5A0A6D1F, 0x6D367ECF, 0x27CB09B7,
-    0x4F463F66, 0x9E5FEA2D, 0x7527BAC7, 0xEBE5F17B, 0x3D0739F7, 0x8A5292EA, 0x6BFB5FB1,
-    0x1F8D5D08, 0x56033046, 0xFC7B6BAB, 0xF0CFBC20, 0x9AF4361D};
+    0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB, 0xDEBBC561,
+    0xB7246E3A, 0x424DD2E0, 0x06492EEA, 0x09D1921C, 0xFE1DEB1C, 0xB129A73E, 0xE88235F5, 0x2EBB4484,
+    0xE99C7026, 0xB45F7E41, 0x3991D639, 0x835339F4, 0x9C845F8B, 0xBDF9283B, 0x1FF897FF, 0xDE05980F,
+    0xEF2F118B, 0x5A0A6D1F, 0x6D367ECF, 0x27CB09B7, 0x4F463F66, 0x9E5FEA2D, 0x7527BAC7, 0xEBE5F17B,
+    0x3D0739F7, 0x8A5292EA, 0x6BFB5FB1, 0x1F8D5D08, 0x56033046, 0xFC7B6BAB, 0xF0CFBC20, 0x9AF4361D};
 
 // For |r| <= pi/4, z = r^2: sin(r) = r + r*z*S(z), cos(r) = 1 - z/2 + z^2*C(z). Relative errors
 // 1.8e-11 and 1.2e-12, for float64 8e-21 and 3e-22.
@@ -35,13 +34,13 @@ constexpr double kSin32[] = {-0.16666666663855289533, 0.0083333318747102087881,
                              -0.00019840086735384845598, 2.7249925803059792302e-6};
 constexpr double kCos32[] = {0.041666666664321203341, -0.0013888887672016790051,
                              0.000024800600377156728018, -2.7300959203901469961e-7};
-constexpr double kSin64[] = {-0.16666666666666666666,  0.0083333333333333314921,
+constexpr double kSin64[] = {-0.16666666666666666666,    0.0083333333333333314921,
                              -0.00019841269841265064947, 2.7557319219339166518e-6,
-                             -2.5052106232447577328e-8, 1.6058531618986146836e-10,
+                             -2.5052106232447577328e-8,  1.6058531618986146836e-10,
                              -7.5866971177069179847e-13};
-constexpr double kCos64[] = {0.041666666666666666666,  -0.0013888888888888887865,
+constexpr double kCos64[] = {0.041666666666666666666,    -0.0013888888888888887865,
                              0.000024801587301584646428, -2.7557319221402824394e-7,
-                             2.0876755791080423807e-9, -1.1470460887609959107e-11,
+                             2.0876755791080423807e-9,   -1.1470460887609959107e-11,
                              4.7458719020432915366e-14};
 
 struct Reduced {
@@ -55,10 +54,11 @@ class Reducer {
       : d_(d), layout_(d), u64_(ir::kUInt64.Vec(d.lanes())), words_(layout_.is64 ? 6 : 3) {}
 
   // |x| = m * 2^e with an integer m. Digits of 2/pi whose product with m*2^e is a multiple of 4
-  // quarter turns for sure do not matter, so a window of 32*words_ digits from the one worth 2 after
-  // scaling by 2^e is taken. m times the window, modulo its width, is then the number of quarter
-  // turns modulo 4 with 2 bits before the binary point, and off by less than 2^-70 (float32: the
-  // closest that a float comes to a multiple of pi/2 is 2^-31) or 2^-137 (float64: 2^-62).
+  // quarter turns for sure do not matter, so a window of 32*words_ digits from the one worth 2
+  // after scaling by 2^e is taken. m times the window, modulo its width, is then the number of
+  // quarter turns modulo 4 with 2 bits before the binary point, and off by less than 2^-70
+  // (float32: the closest that a float comes to a multiple of pi/2 is 2^-31) or 2^-137 (float64:
+  // 2^-62).
   Reduced Run(const UOp& magnitude) const {
     const UOp bits = Cast(Bitcast(magnitude, layout_.bits), u64_);
     const UOp exponent = Shr(bits, layout_.mantissa);

@@ -144,7 +144,7 @@ TEST(Decompose, SinOfFloat64) {
   };
   const std::vector<Row> rows = {
       {1e22, -0.85220084976713794964},
-      {0x1.6ac5b262ca1ffp+849, 1.0},                // next to (n + 1/2)*pi, to 62 digits
+      {0x1.6ac5b262ca1ffp+849, 1.0},                 // next to (n + 1/2)*pi, to 62 digits
       {1.7976931348623157e308, 0.0049619547891840},  // checked to 1e-13 below
       {3.14159265358979311600, 1.2246467991473531772e-16},
       {1e300, -0.8178819121159085},
@@ -156,8 +156,8 @@ TEST(Decompose, SinOfFloat64) {
 }
 
 TEST(Decompose, Pow) {
-  const std::vector<float> values = {0,    -0.0f, 1,     -1,   0.5f,  -0.5f, 2,     -2,   3,
-                                     -3,   0.25f, kInf,  -kInf, NAN, 1e10f, 1e-10f, 2.5f, -2.5f};
+  const std::vector<float> values = {0,  -0.0f, 1,    -1,    0.5f, -0.5f, 2,      -2,   3,
+                                     -3, 0.25f, kInf, -kInf, NAN,  1e10f, 1e-10f, 2.5f, -2.5f};
   std::vector<float> x, y;
   for (float a : values) {
     for (float b : values) {
@@ -169,7 +169,8 @@ TEST(Decompose, Pow) {
   for (size_t i = 0; i < x.size(); ++i) {
     EXPECT_LE(UlpError(got[i], powl(x[i], y[i])), 0.51) << x[i] << " ^ " << y[i] << " = " << got[i];
   }
-  const std::vector<double> base = Sweep<double>(0.01, 30, 800), exponent = Sweep<double>(-20, 20, 800);
+  const std::vector<double> base = Sweep<double>(0.01, 30, 800),
+                            exponent = Sweep<double>(-20, 20, 800);
   const std::vector<double> p = Compute(Op::kPow, kFloat64, base, exponent);
   for (size_t i = 0; i < base.size(); ++i) {
     EXPECT_NEAR(static_cast<double>(p[i] / powl(base[i], exponent[i])), 1, 1e-13);

@@ -57,9 +57,8 @@ UOp LowerDTypes(const UOp& root, const render::Target& target) {
   const bool any = std::any_of(nodes.begin(), nodes.end(),
                                [&](const UOp& u) { return MustChange(u.dtype(), target); });
   if (!any) return root;
-  return Rebuild(root, [&](const UOp& u, absl::Span<const UOp> src) {
-    return LowerNode(u, src, target);
-  });
+  return Rebuild(
+      root, [&](const UOp& u, absl::Span<const UOp> src) { return LowerNode(u, src, target); });
 }
 
 }  // namespace tg::lower

@@ -77,7 +77,8 @@ struct Case {
 UOp P(const Case& c, int slot) { return Param(slot, kFloat32, c.sizes[slot]); }
 
 // Runs the kernel with all axes as loops, then `trials` times at random; values are small integers,
-// so sums are exact in any order. The interpreter runs them on two targets, and LLVM's machine code.
+// so sums are exact in any order. The interpreter runs them on two targets, and LLVM's machine
+// code.
 void ExpectSame(const Case& c, int trials, bool simplified = true) {
   std::vector<float> want;
   for (int trial = 0; trial <= trials; ++trial) {
@@ -106,8 +107,7 @@ void ExpectSame(const Case& c, int trials, bool simplified = true) {
       target = renderer.target();
       std::vector<void*> pointers;
       for (auto& d : data) pointers.push_back(d.data());
-      const absl::Status s =
-          render::RunProgram(renderer, LowerOrFail(kernel, target), pointers);
+      const absl::Status s = render::RunProgram(renderer, LowerOrFail(kernel, target), pointers);
       ASSERT_TRUE(s.ok()) << s;
     } else {
       std::vector<absl::Span<uint8_t>> buffers;
@@ -147,8 +147,7 @@ Case Conv(int ci, int co, int size) {
     const UOp i = axes.Make(ci, true, red), ky = axes.Make(3, true, red),
               kx = axes.Make(3, true, red);
     const UOp sy = y + ky - 1, sx = x + kx - 1;
-    const UOp valid =
-        ir::Not(sy < 0) & (sy < size) & ir::Not(sx < 0) & (sx < size);
+    const UOp valid = ir::Not(sy < 0) & (sy < size) & ir::Not(sx < 0) & (sx < size);
     const UOp v = ir::Where(valid, LoadAt(P(c, 1), ir::Valid((i * size + sy) * size + sx, valid)),
                             ir::Const(kFloat32, 0.0));
     const UOp sum =
@@ -191,8 +190,7 @@ Case RowWise(int rows, int cols) {
     auto at = [&](const UOp& col) { return LoadAt(P(c, 1), i * cols + col); };
     const UOp max = ReduceOver(Op::kMax, at(k), r1);
     const UOp sum = ReduceOver(Op::kAdd, ir::Alu(Op::kSub, {at(l), max}), r2);
-    return Kernel({StoreLoop(P(c, 0), i * cols + j,
-                             ir::Alu(Op::kSub, {at(j), max}) * sum, out)});
+    return Kernel({StoreLoop(P(c, 0), i * cols + j, ir::Alu(Op::kSub, {at(j), max}) * sum, out)});
   };
   return c;
 }
@@ -295,8 +293,7 @@ TEST(Expand, MatmulTile) {
             x = Range(k, 5, AxisType::kReduce);
   const UOp i = io * 3 + ii, j = jo * 32 + jm * 16 + jl;
   const UOp sum = ReduceOver(Op::kAdd, LoadAt(a, i * k + x) * LoadAt(b, x * n + j), {x});
-  const UOp kernel =
-      ir::Simplify(Kernel({StoreLoop(out, i * n + j, sum, {io, jo, ii, jm, jl})}));
+  const UOp kernel = ir::Simplify(Kernel({StoreLoop(out, i * n + j, sum, {io, jo, ii, jm, jl})}));
   const LinearProgram p = LowerOrFail(kernel, EverythingNative());
   int depth = 0, vectors = 0, scalars = 0, fmas = 0, splats = 0, stores = 0;
   for (const UOp& u : p.ops) {
@@ -320,11 +317,14 @@ TEST(Expand, MatmulTile) {
 // Where all that a loop adds is padding, it does not run.
 TEST(Expand, LoopsOverPaddingAreSkipped) {
   const int n = 8, co = 4;
-  const UOp out = Param(0, kFloat32, n), a = Param(1, kFloat32, n * co), w = Param(2, kFloat32, 3 * co);
-  const UOp i = Range(n, 0), k = Range(3, 1, AxisType::kReduce), c = Range(co, 2, AxisType::kReduce);
+  const UOp out = Param(0, kFloat32, n), a = Param(1, kFloat32, n * co),
+            w = Param(2, kFloat32, 3 * co);
+  const UOp i = Range(n, 0), k = Range(3, 1, AxisType::kReduce),
+            c = Range(co, 2, AxisType::kReduce);
   const UOp at = i + k - 1;
   const UOp valid = ir::Not(at < 0) & (at < n);
-  const UOp v = ir::Where(valid, LoadAt(a, ir::Valid(at * co + c, valid)), ir::Const(kFloat32, 0.0));
+  const UOp v =
+      ir::Where(valid, LoadAt(a, ir::Valid(at * co + c, valid)), ir::Const(kFloat32, 0.0));
   const UOp sum = ReduceOver(Op::kAdd, v * LoadAt(w, k * co + c), {k, c});
   const UOp kernel = Kernel({StoreLoop(out, i, sum, {i})});
   const LinearProgram p = LowerOrFail(kernel, EverythingNative());
@@ -338,7 +338,8 @@ TEST(Expand, LoopsOverPaddingAreSkipped) {
   for (int r = 0; r < n; ++r) {
     for (int t = 0; t < 3; ++t) {
       const int row = r + t - 1;
-      for (int l = 0; row >= 0 && row < n && l < co; ++l) want[r] += x[row * co + l] * y[t * co + l];
+      for (int l = 0; row >= 0 && row < n && l < co; ++l)
+        want[r] += x[row * co + l] * y[t * co + l];
     }
   }
   RunKernel(kernel, {Bytes(o), Bytes(x), Bytes(y)});
@@ -350,12 +351,11 @@ TEST(Expand, SumHasSeveralAccumulators) {
   const UOp out = Param(0, kFloat32, 1), a = Param(1, kFloat32, 1024);
   const UOp k = Range(16, 0, AxisType::kReduce), u = Range(4, 1, AxisType::kUnroll),
             l = Range(16, 2, AxisType::kUnroll);
-  const UOp kernel = Kernel(
-      {StoreLoop(out, IndexConst(0), ReduceOver(Op::kAdd, LoadAt(a, k * 64 + u * 16 + l), {k, u, l}),
-                 {})});
+  const UOp kernel = Kernel({StoreLoop(
+      out, IndexConst(0), ReduceOver(Op::kAdd, LoadAt(a, k * 64 + u * 16 + l), {k, u, l}), {})});
   const LinearProgram p = LowerOrFail(kernel, EverythingNative());
-  const auto buffers = std::count_if(p.ops.begin(), p.ops.end(),
-                                     [](const UOp& v) { return v.Is(Op::kBuffer); });
+  const auto buffers =
+      std::count_if(p.ops.begin(), p.ops.end(), [](const UOp& v) { return v.Is(Op::kBuffer); });
   EXPECT_EQ(buffers, 4);
 }
 

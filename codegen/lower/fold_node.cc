@@ -88,7 +88,8 @@ UOp FoldNode(const UOp& u, absl::Span<const UOp> src) {
     if (UOp c = ir::FoldAlu(u.op(), d, src)) return c;
   }
   const UOp made = FoldStructure(u, src);
-  const bool one_value = (IsIndex(d) || d.IsBool()) && made.vmin() == made.vmax() && !made.IsConst();
+  const bool one_value =
+      (IsIndex(d) || d.IsBool()) && made.vmin() == made.vmax() && !made.IsConst();
   return one_value ? ir::Const(d, made.vmin()) : made;
 }
 

@@ -85,8 +85,7 @@ absl::StatusOr<UOp> MoveGates(const UOp& sink) {
       case Op::kLoad: {
         if (src[0].src_count() < 3) return UOp::Make(Op::kLoad, u.dtype(), {src[0]});
         const UOp alt = src.size() > 1 ? src[1] : ir::Const(u.dtype(), 0);
-        return src[0].src(2).vmax() == 0 ? alt
-                                         : UOp::Make(Op::kLoad, u.dtype(), {src[0], alt});
+        return src[0].src(2).vmax() == 0 ? alt : UOp::Make(Op::kLoad, u.dtype(), {src[0], alt});
       }
       case Op::kStore:
         if (src[0].src_count() == 3 && src[0].src(2).vmax() == 0) {

@@ -14,8 +14,8 @@ using ir::kFloat32;
 using ir::Op;
 using ir::Param;
 using ir::Range;
-using ir::Valid;
 using ir::UOp;
+using ir::Valid;
 using ir::Where;
 
 const UOp out = Param(0, kFloat32, 8);

@@ -84,9 +84,8 @@ class Chooser {
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<UOp> chosen;
     for (const auto& [gain, axis] : gains) {
-      const bool fits = std::none_of(chosen.begin(), chosen.end(), [&, a = &axis](const UOp& c) {
-        return Together(*a, c);
-      });
+      const bool fits = std::none_of(chosen.begin(), chosen.end(),
+                                     [&, a = &axis](const UOp& c) { return Together(*a, c); });
       if (fits) chosen.push_back(axis);
     }
     return chosen;

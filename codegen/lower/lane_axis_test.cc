@@ -44,8 +44,8 @@ TEST(LaneAxis, FullRegistersAreBest) {
 
 // Each value has lanes of one axis, but different parts of a kernel may have different ones.
 TEST(LaneAxis, OnePerValue) {
-  const UOp i = Range(8, 0), j = Range(16, 1, AxisType::kUpcast), k = Range(4, 2, AxisType::kReduce),
-            l = Range(16, 3, AxisType::kUnroll);
+  const UOp i = Range(8, 0), j = Range(16, 1, AxisType::kUpcast),
+            k = Range(4, 2, AxisType::kReduce), l = Range(16, 3, AxisType::kUnroll);
   const UOp row = ReduceOver(Op::kAdd, LoadAt(in, i * 64 + k * 16 + l), {k, l});
   Axes both = Choose(StoreLoop(out, i * 16 + j, LoadAt(in, i * 16 + j) * row, {i, j}));
   EXPECT_EQ(both.size(), 2u);

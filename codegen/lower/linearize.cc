@@ -21,9 +21,7 @@ using ir::UOp;
 constexpr int kRoot = 0;
 constexpr int kNone = -1;
 
-bool IsThread(const UOp& range) {
-  return range.arg_as<ir::RangeArg>().type == AxisType::kThread;
-}
+bool IsThread(const UOp& range) { return range.arg_as<ir::RangeArg>().type == AxisType::kThread; }
 
 bool IsLeaf(const UOp& u) {
   return u.Is(Op::kConst) || u.Is(Op::kParam) || u.Is(Op::kBuffer) || u.Is(Op::kVariable) ||
@@ -47,8 +45,8 @@ struct Block {
 
 // An instruction of a block, or a loop in it.
 struct Item {
-  UOp node;           // null: a loop
-  int block = kNone;  // of the loop
+  UOp node;             // null: a loop
+  int block = kNone;    // of the loop
   bool wanted = false;  // some item of the same block needs it first
   bool done = false;
   bool open = false;
@@ -58,7 +56,7 @@ struct Item {
 // Where a value of the input graph is computed, and what it became.
 struct Place {
   int block;
-  int item = kNone;   // kNone: a leaf or a loop's range
+  int item = kNone;  // kNone: a leaf or a loop's range
   UOp node;
   int reduce_loop = kNone;  // kReduce: the innermost and outermost of its loops
   int reduce_top = kNone;
@@ -365,11 +363,12 @@ class Linearizer {
   void BuildReduce(const UOp& u, Place& p) {
     const Op op = u.arg_as<ir::ReduceArg>().op;
     const ir::DType d = u.dtype();
-    const UOp buffer = UOp::Make(
-        Op::kBuffer, d.Scalar(), {},
-        ir::Arg(ir::BufferArg{
-            .id = next_buffer_++, .size = d.lanes(), .space = ir::AddrSpace::kReg, .device = "",
-            .storage = nullptr}));
+    const UOp buffer = UOp::Make(Op::kBuffer, d.Scalar(), {},
+                                 ir::Arg(ir::BufferArg{.id = next_buffer_++,
+                                                       .size = d.lanes(),
+                                                       .space = ir::AddrSpace::kReg,
+                                                       .device = "",
+                                                       .storage = nullptr}));
     auto address = [&](ir::DType index) {
       const UOp a = UOp::Make(Op::kIndex, d.Scalar(), {buffer, ir::Const(index, 0)});
       AddLeaf(buffer);
@@ -634,7 +633,7 @@ class Linearizer {
   absl::flat_hash_map<const void*, int> item_of_;             // by node of the output
   absl::flat_hash_set<const void*> guards_;                   // conditions of kIf
   absl::flat_hash_set<std::pair<int, const void*>> guarded_;  // loops in which a condition holds
-  std::vector<std::pair<int, int>> stores_;  // block, item
+  std::vector<std::pair<int, int>> stores_;                   // block, item
   std::vector<std::pair<int, int>> loads_;
   std::vector<UOp> leaves_;
   absl::flat_hash_set<const void*> leaf_set_;

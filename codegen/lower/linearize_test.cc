@@ -79,7 +79,8 @@ TEST(Linearize, Accumulator) {
 
 TEST(Linearize, IndependentReductionsShareALoop) {
   const UOp k = Loop(8, 1, AxisType::kReduce), zero = ir::Const(kInt32, 0);
-  const UOp a = ReduceOver(Op::kAdd, LoadAt(in, k), {k}), b = ReduceOver(Op::kMul, LoadAt(in, k), {k});
+  const UOp a = ReduceOver(Op::kAdd, LoadAt(in, k), {k}),
+            b = ReduceOver(Op::kMul, LoadAt(in, k), {k});
   EXPECT_EQ(Shape(Kernel({StoreLoop(out, zero, a * b, {})})), "AA1{aL+a*AA}aa*S");
 }
 

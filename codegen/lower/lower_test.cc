@@ -43,8 +43,7 @@ TEST(Lower, PadByGates) {
   const UOp out = Param(0, kFloat32, 8), a = Param(1, kFloat32, 5), i = Range(8, 0);
   const UOp valid = ir::Not(i < 2) & (i < 7);
   const UOp load = LoadAt(a, ir::Valid(i - 2, valid));
-  const UOp k =
-      Kernel({StoreLoop(out, i, ir::Where(valid, load, ir::Const(kFloat32, 0.0)), {i})});
+  const UOp k = Kernel({StoreLoop(out, i, ir::Where(valid, load, ir::Const(kFloat32, 0.0)), {i})});
   std::vector<float> o(8), x = Iota(5, 1);
   RunKernel(k, {Bytes(o), Bytes(x)});
   EXPECT_EQ(o, (std::vector<float>{0, 0, 1, 2, 3, 4, 5, 0}));
@@ -59,9 +58,8 @@ TEST(Lower, SoftmaxLike) {
   const UOp i = Range(rows, 0), j = Range(cols, 1), k = Range(cols, 2, AxisType::kReduce),
             l = Range(cols, 3, AxisType::kReduce);
   const UOp max = ReduceOver(Op::kMax, LoadAt(a, i * cols + k), {k});
-  const UOp sum =
-      ReduceOver(Op::kAdd, ir::Alu(Op::kExp2, {ir::Alu(Op::kSub, {LoadAt(a, i * cols + l), max})}),
-                 {l});
+  const UOp sum = ReduceOver(
+      Op::kAdd, ir::Alu(Op::kExp2, {ir::Alu(Op::kSub, {LoadAt(a, i * cols + l), max})}), {l});
   const UOp e = ir::Alu(Op::kExp2, {ir::Alu(Op::kSub, {LoadAt(a, i * cols + j), max})});
   const UOp kernel = Kernel({StoreLoop(out, i * cols + j, ir::Alu(Op::kFdiv, {e, sum}), {i, j})});
   std::vector<float> o(rows * cols), x = Iota(rows * cols, -3, 0.5f);
@@ -91,7 +89,8 @@ TEST(Lower, OneRangeInTwoLoops) {
   RunKernel(kernel, {Bytes(o), Bytes(x)});
   EXPECT_EQ(o[0], 14);
   // Independent ones share it.
-  const UOp both = ReduceOver(Op::kAdd, LoadAt(a, k), {k}) * ReduceOver(Op::kMax, LoadAt(a, k), {k});
+  const UOp both =
+      ReduceOver(Op::kAdd, LoadAt(a, k), {k}) * ReduceOver(Op::kMax, LoadAt(a, k), {k});
   const UOp shared = Kernel({StoreLoop(out, ir::IndexConst(0), both, {})});
   RunKernel(shared, {Bytes(o), Bytes(x)});
   EXPECT_EQ(o[0], 72);
@@ -153,8 +152,8 @@ TEST(Lower, SizesZeroAndOne) {
   const UOp single = ReduceOver(Op::kAdd, LoadAt(a, i + k1), {k1});
   std::vector<float> o(4), x = Iota(4), e;
   RunKernel(Kernel({StoreLoop(out, i + one, ir::Alu(Op::kMax, {none, single}), {i, one}),
-              StoreLoop(empty, i0, LoadAt(a, i0), {i0})}),
-      {Bytes(o), Bytes(x), Bytes(e)});
+                    StoreLoop(empty, i0, LoadAt(a, i0), {i0})}),
+            {Bytes(o), Bytes(x), Bytes(e)});
   EXPECT_EQ(o, x);
   // A kernel that does nothing.
   const LinearProgram p =
@@ -168,9 +167,9 @@ TEST(Lower, OutputsShareLoops) {
   const UOp i = Range(2, 0), j = Range(3, 1);
   const UOp v = LoadAt(p0, i * 3 + j);
   // p0 is updated in place, and read by the other output before that.
-  const UOp kernel = Kernel({StoreLoop(p0, i * 3 + j, v + v, {i, j}),
-                             StoreLoop(p1, i * 3 + j, v * v, {i, j}),
-                             StoreLoop(p2, i, ir::Cast(i, kFloat32), {i})});
+  const UOp kernel =
+      Kernel({StoreLoop(p0, i * 3 + j, v + v, {i, j}), StoreLoop(p1, i * 3 + j, v * v, {i, j}),
+              StoreLoop(p2, i, ir::Cast(i, kFloat32), {i})});
   std::vector<float> a = Iota(6), b(6), c(2);
   RunKernel(kernel, {Bytes(a), Bytes(b), Bytes(c)});
   EXPECT_EQ(a, Iota(6, 0, 2));
@@ -230,10 +229,11 @@ TEST(Lower, FloorDivisionOfAllSigns) {
   const int n = 41;
   for (const render::Target& target : {EverythingNative(), Bare()}) {
     for (int divisor : {1, 3, 4, 7, 16, -3, -4}) {
-      const UOp q = Param(0, ir::kInt32, n), r = Param(1, ir::kInt32, n), a = Param(2, ir::kInt32, n);
+      const UOp q = Param(0, ir::kInt32, n), r = Param(1, ir::kInt32, n),
+                a = Param(2, ir::kInt32, n);
       const UOp i = Range(n, 0), x = LoadAt(a, i);
-      const UOp kernel = Kernel({StoreLoop(q, i, FloorDiv(x, divisor), {i}),
-                                 StoreLoop(r, i, FloorMod(x, divisor), {i})});
+      const UOp kernel = Kernel(
+          {StoreLoop(q, i, FloorDiv(x, divisor), {i}), StoreLoop(r, i, FloorMod(x, divisor), {i})});
       std::vector<int32_t> vq(n), vr(n), va(n);
       for (int k = 0; k < n; ++k) va[k] = k - 20;
       RunKernel(kernel, {Bytes(vq), Bytes(vr), Bytes(va)}, target);

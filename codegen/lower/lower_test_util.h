@@ -76,8 +76,8 @@ inline LinearProgram LowerOrFail(const ir::UOp& kernel, const render::Target& ta
 }
 
 inline void RunKernel(const ir::UOp& kernel, std::vector<absl::Span<uint8_t>> buffers,
-                const render::Target& target = EverythingNative(),
-                std::vector<int64_t> vars = {}) {
+                      const render::Target& target = EverythingNative(),
+                      std::vector<int64_t> vars = {}) {
   const LinearProgram program = LowerOrFail(kernel, target);
   const absl::Status s = interp::Interpret(program, buffers, vars);
   EXPECT_TRUE(s.ok()) << s.ToString() << "\n" << ProgramToString(program);

@@ -28,8 +28,9 @@ absl::Status CheckSink(const UOp& sink) {
   for (const UOp& s : sink.src()) {
     const UOp& body = s.Is(Op::kEnd) ? s.src(0) : s;
     if (!body.Is(Op::kStore) && !body.Is(Op::kGroup)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "lower: a kernel's output must be a Store or a Group of them, not ", ir::OpName(body.op())));
+      return absl::InvalidArgumentError(
+          absl::StrCat("lower: a kernel's output must be a Store or a Group of them, not ",
+                       ir::OpName(body.op())));
     }
     for (const UOp& store : body.src().subspan(0, body.Is(Op::kGroup) ? body.src_count() : 0)) {
       if (!store.Is(Op::kStore)) {
@@ -76,8 +77,8 @@ absl::StatusOr<UOp> PrepareRanges(const UOp& sink, bool has_threads) {
           case AxisType::kWarp:
           case AxisType::kLocal:
           case AxisType::kGroupReduce:
-            status = absl::UnimplementedError(absl::StrCat(
-                "lower: no ", ir::AxisTypeName(type), " ranges in programs of this target"));
+            status = absl::UnimplementedError(absl::StrCat("lower: no ", ir::AxisTypeName(type),
+                                                           " ranges in programs of this target"));
             return u;
           case AxisType::kThread:
             if (!(u == thread)) {

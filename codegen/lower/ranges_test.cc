@@ -27,8 +27,9 @@ std::string After(const UOp& end) {
 
 TEST(Ranges, OfSizeOne) {
   const UOp i = Range(8, 0), one = Range(1, 1), k = Range(1, 2, AxisType::kReduce);
-  EXPECT_EQ(After(StoreLoop(out, i + one * 3, ReduceOver(Op::kAdd, LoadAt(in, i + k), {k}), {i, one})),
-            "End(p0[r0] = load(p1[r0]), r0)");
+  EXPECT_EQ(
+      After(StoreLoop(out, i + one * 3, ReduceOver(Op::kAdd, LoadAt(in, i + k), {k}), {i, one})),
+      "End(p0[r0] = load(p1[r0]), r0)");
 }
 
 TEST(Ranges, OfSizeZero) {
@@ -59,8 +60,8 @@ TEST(Ranges, Threads) {
 }
 
 TEST(Ranges, Rejects) {
-  for (AxisType type : {AxisType::kGlobal, AxisType::kLocal, AxisType::kWarp, AxisType::kGroupReduce,
-                        AxisType::kDevice}) {
+  for (AxisType type : {AxisType::kGlobal, AxisType::kLocal, AxisType::kWarp,
+                        AxisType::kGroupReduce, AxisType::kDevice}) {
     const UOp g = Range(4, 0, type);
     EXPECT_EQ(PrepareRanges(Kernel({StoreLoop(out, g, LoadAt(in, g), {g})}), true).status().code(),
               absl::StatusCode::kUnimplemented);

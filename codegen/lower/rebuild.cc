@@ -17,8 +17,7 @@ UOp WithSources(const UOp& u, absl::Span<const UOp> src) {
   return u;
 }
 
-UOp Rebuild(const UOp& root,
-            absl::FunctionRef<UOp(const UOp& old, absl::Span<const UOp> src)> fn) {
+UOp Rebuild(const UOp& root, absl::FunctionRef<UOp(const UOp& old, absl::Span<const UOp> src)> fn) {
   const std::vector<UOp> order = ir::Toposort(root);
   absl::flat_hash_map<const void*, UOp> made;
   made.reserve(order.size());

@@ -28,7 +28,8 @@ UOp ReduceIdentity(Op op, DType d) {
 UOp Combine(Op op, const UOp& acc, const UOp& v, const render::Target& target) {
   const DType d = v.dtype();
   if (d.IsBool()) return ir::Alu(op == Op::kMul ? Op::kAnd : Op::kOr, {acc, v});
-  if (op == Op::kAdd && d.IsFloat() && v.Is(Op::kMul) && target.native_op(Op::kMulAcc, d.Scalar())) {
+  if (op == Op::kAdd && d.IsFloat() && v.Is(Op::kMul) &&
+      target.native_op(Op::kMulAcc, d.Scalar())) {
     return ir::Alu(Op::kMulAcc, {v.src(0), v.src(1), acc});
   }
   if (op == Op::kMax && !target.native_op(Op::kMax, d.Scalar())) {

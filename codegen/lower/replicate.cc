@@ -138,8 +138,8 @@ class Replicator {
 
     const Op op = u.arg_as<ir::ReduceArg>().op;
     if (loops.empty()) return CombineAll(op, parts);
-    const int64_t registers = std::max<int64_t>(
-        u.dtype().size() / std::max(target_.vector_bytes, 1), 1);
+    const int64_t registers =
+        std::max<int64_t>(u.dtype().size() / std::max(target_.vector_bytes, 1), 1);
     const int64_t have = Product(mine.axes) * registers;
     const int64_t groups =
         std::clamp<int64_t>(kAccumulators / have, 1, static_cast<int64_t>(parts.size()));
@@ -186,8 +186,7 @@ class Replicator {
                                   return s.src(0).src_count() == 3 && s.src(0).src(2).vmax() == 0;
                                 }),
                  stores.end());
-    const UOp body =
-        stores.size() == 1 ? stores[0] : UOp::Make(Op::kGroup, ir::kVoid, stores);
+    const UOp body = stores.size() == 1 ? stores[0] : UOp::Make(Op::kGroup, ir::kVoid, stores);
     if (loops.empty() || stores.empty()) return body;
     absl::InlinedVector<UOp, 8> src = {body};
     src.insert(src.end(), loops.begin(), loops.end());

@@ -7,9 +7,9 @@
 // A value is copied for those ranges only that it depends on; nodes are hash-consed, so what copies
 // have in common is there once.
 //
-// Where a loop would have few accumulators, the values of a tuple are dealt out to several, which are
-// combined after the loop: an addition takes some cycles, and a loop with one accumulator waits for
-// each. The order of a float sum depends on the kernel alone.
+// Where a loop would have few accumulators, the values of a tuple are dealt out to several, which
+// are combined after the loop: an addition takes some cycles, and a loop with one accumulator waits
+// for each. The order of a float sum depends on the kernel alone.
 #ifndef TG_CODEGEN_LOWER_REPLICATE_H_
 #define TG_CODEGEN_LOWER_REPLICATE_H_
 

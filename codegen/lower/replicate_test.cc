@@ -58,8 +58,8 @@ TEST(Replicate, DropsGatesThatCopiesDecide) {
   auto index = [](const UOp& p, const UOp& at, const UOp& gate) {
     return UOp::Make(Op::kIndex, kFloat32, {p, at, gate});
   };
-  const UOp load = UOp::Make(Op::kLoad, kFloat32,
-                             {index(in, u + 8, u < 2), ir::Const(kFloat32, 0.0)});
+  const UOp load =
+      UOp::Make(Op::kLoad, kFloat32, {index(in, u + 8, u < 2), ir::Const(kFloat32, 0.0)});
   const UOp store = UOp::Make(Op::kStore, ir::kVoid, {index(out, i * 3 + u, ir::Not(u < 1)), load});
   EXPECT_EQ(After(UOp::Make(Op::kEnd, ir::kVoid, {store, i, u})),
             "End(Group(p0[r0 * 3 + 1] = load(p1[9]), p0[r0 * 3 + 2] = 0.0), r0)");

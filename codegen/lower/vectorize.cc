@@ -39,9 +39,7 @@ class Vectorizer {
     }
     return UOp();
   }
-  static int Lanes(const UOp& axis) {
-    return axis ? static_cast<int>(axis.src(0).const_int()) : 1;
-  }
+  static int Lanes(const UOp& axis) { return axis ? static_cast<int>(axis.src(0).const_int()) : 1; }
   const UOp& Made(const UOp& u) const { return made_.find(u.id())->second; }
 
   static UOp Splat(const UOp& u, int lanes) {
@@ -124,8 +122,8 @@ class Vectorizer {
     if (axis && i.DependsOnRange(axis)) src[1] = LaneIndex(i, axis);
     if (u.src_count() > 2) {
       src.push_back(Made(u.src(2)));
-      // One address for all lanes that only the gate tells apart: the lanes are those of a vector of
-      // equal indices.
+      // One address for all lanes that only the gate tells apart: the lanes are those of a vector
+      // of equal indices.
       if (src[2].dtype().lanes() > 1 && !i.DependsOnRange(axis)) {
         src[1] = Splat(src[1], Lanes(axis));
       }

@@ -5,7 +5,8 @@
 //   load p[l*3 + i]                            kLoad of 32 lanes at kStack(i, i + 3, i + 6, ...)
 //   load p[f(l)]                               kLoad of 32 lanes at f of the vector (0, 1, 2, ...)
 //   store likewise; a gate along the axis is a bool with lanes
-//   kReduce(v, k..., l)                        kReduce(kReduce(v with lanes, k...)): across the lanes last
+//   kReduce(v, k..., l)                        kReduce(kReduce(v with lanes, k...)): across the
+//   lanes last
 #ifndef TG_CODEGEN_LOWER_VECTORIZE_H_
 #define TG_CODEGEN_LOWER_VECTORIZE_H_
 

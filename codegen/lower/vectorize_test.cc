@@ -26,9 +26,7 @@ UOp After(const UOp& index, const UOp& value) {
   UOp end = Vectorize(Kernel({StoreLoop(out, index, value, {i, l})}), {l}).src(0);
   return end.Is(Op::kEnd) ? end.src(0) : end;
 }
-std::string Text(const UOp& index, const UOp& value) {
-  return ir::PrintExpr(After(index, value));
-}
+std::string Text(const UOp& index, const UOp& value) { return ir::PrintExpr(After(index, value)); }
 
 TEST(Vectorize, Contiguous) {
   EXPECT_EQ(Text(i * 4 + l, LoadAt(in, i * 4 + l + 2)), "p0[r0 * 4] = load(p1[r0 * 4 + 2])");
@@ -59,9 +57,9 @@ TEST(Vectorize, Gather) {
 
 TEST(Vectorize, Gates) {
   auto gated = [](const UOp& gate) {
-    return UOp::Make(Op::kLoad, kFloat32,
-                     {UOp::Make(Op::kIndex, kFloat32, {in, i * 4 + l, gate}),
-                      ir::Const(kFloat32, 0.0)});
+    return UOp::Make(
+        Op::kLoad, kFloat32,
+        {UOp::Make(Op::kIndex, kFloat32, {in, i * 4 + l, gate}), ir::Const(kFloat32, 0.0)});
   };
   const UOp scalar = After(i * 4 + l, gated(i < 5)).src(1);
   EXPECT_EQ(scalar.dtype(), kFloat32.Vec(4));
