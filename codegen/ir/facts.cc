@@ -53,7 +53,8 @@ Bounds Sum(const Bounds& a, const Bounds& b, DType d) {
 // [-max, -min]; an exact integer's missing bound stays missing.
 Bounds Negated(const Bounds& b, DType d) {
   if (!d.IsWeak()) return Fit(-static_cast<Wide>(b.max), -static_cast<Wide>(b.min), d);
-  return {b.max == kMax ? kMin : -b.max, b.min == kMin ? kMax : -b.min};
+  auto negate = [](int64_t v) { return v == kMax ? kMin : v == kMin ? kMax : -v; };
+  return {negate(b.max), negate(b.min)};
 }
 
 Bounds All(DType d) {

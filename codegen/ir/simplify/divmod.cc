@@ -320,7 +320,7 @@ std::optional<LinearForm> UpperForm(const LinearForm& form) {
     LinearForm value{.terms = {{t.term, 1}}, .constant = 0};
     if (t.term.Is(Op::kRange) && t.coef > 0) {
       value = SumTerms(t.term.src(0));
-      --value.constant;
+      if (__builtin_sub_overflow(value.constant, 1, &value.constant)) return std::nullopt;
     }
     std::optional<LinearForm> sum = AddForms(r, value, t.coef);
     if (!sum.has_value()) return std::nullopt;
@@ -349,11 +349,13 @@ Split SplitBySymbol(const LinearForm& form, const UOp& divisor) {
   const UOp& factor = single ? by.terms[0].term : divisor;
   const int64_t scale = single ? by.terms[0].coef : 1;
   for (const LinearTerm& t : form.terms) {
-    UOp q = t.coef % scale == 0 ? WithoutFactor(t.term, factor) : UOp();
+    const bool divides = t.coef != kMin && t.coef % scale == 0;
+    UOp q = divides ? WithoutFactor(t.term, factor) : UOp();
     if (!q) {
       s.rest.terms.push_back(t);
     } else if (q.IsConst()) {
-      s.quotient.constant += t.coef / scale;
+      // At most one term is the divisor itself.
+      s.quotient.constant = t.coef / scale;
     } else {
       s.quotient.terms.push_back({q, t.coef / scale});
     }
