@@ -126,7 +126,7 @@ Bounds CompareBounds(Op op, const UOp& x, const UOp& y) {
   const Congruence &ca = x.congruence(), &cb = y.congruence();
   // Different residues modulo a common divisor can never be equal.
   const int64_t g = std::gcd(ca.modulus, cb.modulus);
-  const bool incongruent = g > 1 && (ca.remainder - cb.remainder) % g != 0;
+  const bool incongruent = g > 1 && (static_cast<Wide>(ca.remainder) - cb.remainder) % g != 0;
   const bool never = disjoint || incongruent;
   return op == Op::kCmpEq ? Bounds{equal, !never} : Bounds{never, !equal};
 }
@@ -352,10 +352,11 @@ Congruence ComputeCongruence(Op op, DType dtype, absl::Span<const UOp> src, cons
     case Op::kWhere:
     case Op::kMax: {
       const int i = op == Op::kWhere ? 1 : 0;
-      const int64_t g =
-          std::gcd(std::gcd(c(i).modulus, c(i + 1).modulus),
-                   c(i).remainder > c(i + 1).remainder ? c(i).remainder - c(i + 1).remainder
-                                                       : c(i + 1).remainder - c(i).remainder);
+      const Wide apart = static_cast<Wide>(c(i).remainder) - c(i + 1).remainder;
+      const uint64_t distance = static_cast<uint64_t>(apart < 0 ? -apart : apart);
+      const uint64_t m0 = static_cast<uint64_t>(c(i).modulus);
+      const uint64_t m1 = static_cast<uint64_t>(c(i + 1).modulus);
+      const Wide g = std::gcd(std::gcd(m0, m1), distance);
       return make(g, c(i).remainder);
     }
     case Op::kNoop:
