@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "base/check.h"
+#include "base/settings.h"
+#include "codegen/ir/verify.h"
 #include "codegen/lower/decompose.h"
 #include "codegen/lower/dtypes.h"
 #include "codegen/lower/estimate.h"
@@ -14,6 +16,7 @@
 #include "codegen/lower/index_dtype.h"
 #include "codegen/lower/lane_axis.h"
 #include "codegen/lower/linearize.h"
+#include "codegen/lower/program_verify.h"
 #include "codegen/lower/ranges.h"
 #include "codegen/lower/replicate.h"
 #include "codegen/lower/vectorize.h"
@@ -67,6 +70,10 @@ void MarkAccesses(LinearProgram& program) {
 
 absl::StatusOr<LinearProgram> Lower(const UOp& kernel, const render::Target& target) {
   TG_CHECK(target.supports != nullptr && target.native_op != nullptr);
+  const bool verify = base::Get(base::kSpec) > 0;
+  if (verify) {
+    if (absl::Status s = ir::VerifyKernel(kernel); !s.ok()) return s;
+  }
   absl::StatusOr<UOp> sink = PrepareRanges(kernel, target.has_threads);
   if (!sink.ok()) return sink.status();
   LinearProgram program;
@@ -96,6 +103,9 @@ absl::StatusOr<LinearProgram> Lower(const UOp& kernel, const render::Target& tar
   }
   MarkAccesses(program);
   program.estimates = Estimate(program);
+  if (verify) {
+    if (absl::Status s = VerifyProgram(program); !s.ok()) return s;
+  }
   return program;
 }
 

@@ -23,6 +23,8 @@ namespace tg::lower {
 // WARP, GROUP_REDUCE), InvalidArgument for a graph that is no kernel, Internal for our own bugs
 // that a caller can survive (a search drops the candidate).
 //
+// With the setting SPEC=1 the kernel and the program are verified.
+//
 // A pure function of its arguments; any number of threads may call it.
 absl::StatusOr<LinearProgram> Lower(const ir::UOp& kernel, const render::Target& target);
 

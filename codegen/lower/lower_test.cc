@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/settings.h"
 #include "codegen/lower/lower_test_util.h"
 #include "gtest/gtest.h"
 
@@ -260,6 +261,18 @@ TEST(Lower, RejectsWhatItCannotRun) {
           .code(),
       absl::StatusCode::kInternal);
   EXPECT_EQ(Lower(i, EverythingNative()).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Lower, VerifiesWithSpec) {
+  const UOp out = Param(0, kFloat32, 4), i = Range(4, 0);
+  // Two types in one slot.
+  const UOp bad = Kernel(
+      {StoreLoop(out, i, ir::Cast(LoadAt(Param(0, ir::kInt32, 4), i), kFloat32), {i})});
+  EXPECT_TRUE(Lower(bad, EverythingNative()).ok());
+  const base::Scoped<int> spec(base::kSpec, 1);
+  EXPECT_EQ(Lower(bad, EverythingNative()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(
+      Lower(Kernel({StoreLoop(out, i, ir::Const(kFloat32, 1.0), {i})}), EverythingNative()).ok());
 }
 
 TEST(Lower, Estimates) {
