@@ -116,8 +116,7 @@ TEST_F(HazardTest, PartsAreAssigned) {
   Tensor before = x + 0.25;
   // M4: an inner part, from the outer one.
   x.SetIndex({Slice(1, -1), Slice(1, -1)}, x.Index({Slice(2, 4), Slice(2, 4)}));
-  EXPECT_EQ(x.ToVector<float>(),
-            (Values{0, 1, 2, 3, 4, 10, 11, 7, 8, 14, 15, 11, 12, 13, 14, 15}));
+  EXPECT_EQ(x.ToVector<float>(), (Values{0, 1, 2, 3, 4, 10, 11, 7, 8, 14, 15, 11, 12, 13, 14, 15}));
   EXPECT_EQ(before.ToVector<float>()[5], 5.25f);
   // Overlapping shifts, both ways.
   Tensor v = Stored({1, 2, 3, 4, 5, 6});

@@ -102,7 +102,8 @@ std::string RunInChild(const Program& program, const Configuration& c,
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
-  return text.empty() ? "the process died" : text.substr(0, std::getenv("TG_FUZZ_DEBUG") != nullptr ? 20000 : 2000);
+  return text.empty() ? "the process died"
+                      : text.substr(0, std::getenv("TG_FUZZ_DEBUG") != nullptr ? 20000 : 2000);
 }
 
 // The part of a difference that stays while a program shrinks.
@@ -126,8 +127,8 @@ void CheckPrograms(int64_t first_seed, int64_t count, int steps,
     const std::vector<OracleValue> expected = Expected(program);
     for (const auto& [configuration, every] : configurations) {
       if (n % every != 0) continue;
-      auto difference = [&, &configuration = configuration](
-                            const Program& p, const std::vector<OracleValue>& e) {
+      auto difference = [&, &configuration = configuration](const Program& p,
+                                                            const std::vector<OracleValue>& e) {
         SetBackend(engine);
         std::string d = forks ? RunInChild(p, configuration, e) : RunOne(p, configuration, e);
         SetBackend(oracle);
@@ -136,9 +137,8 @@ void CheckPrograms(int64_t first_seed, int64_t count, int steps,
       const std::string d = difference(program, expected);
       if (d.empty()) continue;
       ++failures;
-      const Program small = Minimise(program, [&](const Program& p) {
-        return SameKind(difference(p, Expected(p)), d);
-      });
+      const Program small = Minimise(
+          program, [&](const Program& p) { return SameKind(difference(p, Expected(p)), d); });
       ADD_FAILURE() << "seed " << seed << " on " << Name(configuration) << ": " << d
                     << "\nminimised: " << difference(small, Expected(small)) << "\n"
                     << ToString(small);
@@ -151,7 +151,7 @@ void CheckPrograms(int64_t first_seed, int64_t count, int steps,
 TEST(ProgramFuzzTest, AgreesWithTheOracle) {
   ASSERT_TRUE(engine::EngineIsBackend());
   const int64_t seed = FromEnvironment("TG_FUZZ_SEED", 1);
-  const int64_t count = FromEnvironment("TG_FUZZ_COUNT", 100);
+  const int64_t count = FromEnvironment("TG_FUZZ_COUNT", 250);
   std::printf("seeds %lld to %lld\n", static_cast<long long>(seed),
               static_cast<long long>(seed + count - 1));
   CheckPrograms(seed, count, static_cast<int>(FromEnvironment("TG_FUZZ_STEPS", 14)),

@@ -20,15 +20,16 @@ namespace {
 using Kind = StepKind;
 
 constexpr const char* kNames[] = {
-    "leaf",    "full",   "arange",  "neg",    "relu",    "abs",    "square",     "sign",
-    "not",     "cast",   "bitcast", "floor",  "halve",   "add",    "sub",        "mul",
-    "max",     "min",    "less",    "equal",  "and",     "or",     "xor",        "where",
-    "shl",     "shr",    "floordiv", "mod",   "truncdiv", "sigmoid", "tanh",     "sin",
-    "exp",     "sqrt",   "log",     "recip",  "sum",     "reduce_max", "reduce_min", "prod",
-    "mean",    "argmax", "cumsum",  "softmax", "matmul", "conv",   "maxpool",    "reshape",
-    "permute", "flip",   "shrink",  "pad",    "expand",  "roll",   "cat",        "unfold",
-    "repeat",  "gather", "stride",  "contiguous", "clone", "assign", "setindex", "shift",
-    "realize",
+    "leaf",     "full",    "arange",     "neg",        "relu",    "abs",      "square",
+    "sign",     "not",     "cast",       "bitcast",    "floor",   "halve",    "add",
+    "sub",      "mul",     "max",        "min",        "less",    "equal",    "and",
+    "or",       "xor",     "where",      "shl",        "shr",     "floordiv", "mod",
+    "truncdiv", "sigmoid", "tanh",       "sin",        "exp",     "sqrt",     "log",
+    "recip",    "sum",     "reduce_max", "reduce_min", "prod",    "mean",     "argmax",
+    "cumsum",   "softmax", "matmul",     "conv",       "maxpool", "reshape",  "permute",
+    "flip",     "shrink",  "pad",        "expand",     "roll",    "cat",      "unfold",
+    "repeat",   "gather",  "stride",     "contiguous", "clone",   "assign",   "setindex",
+    "shift",    "realize",
 };
 static_assert(std::size(kNames) == static_cast<size_t>(Kind::kRealize) + 1);
 
@@ -86,60 +87,106 @@ Tensor Apply(const Step& s, absl::Span<const Tensor> in) {
     return r;
   };
   switch (s.kind) {
-    case Kind::kLeaf: return FromData(s.data, ToShape(s.shape), {s.dtype, {}});
+    case Kind::kLeaf:
+      return FromData(s.data, ToShape(s.shape), {s.dtype, {}});
     case Kind::kFull:
       return Full(ToShape(s.shape), static_cast<double>(p[0]), {s.dtype, {}});
-    case Kind::kArange: return Arange(p[0], p[1], p[2], {s.dtype, {}});
-    case Kind::kNeg: return -in[0];
-    case Kind::kRelu: return in[0].Relu();
-    case Kind::kAbs: return in[0].Abs();
-    case Kind::kSquare: return in[0].Square();
-    case Kind::kSign: return in[0].Sign();
-    case Kind::kNot: return in[0].LogicalNot();
-    case Kind::kCast: return in[0].Cast(s.dtype);
-    case Kind::kBitcast: return in[0].Bitcast(s.dtype);
-    case Kind::kFloor: return p[0] == 0 ? in[0].Floor() : p[0] == 1 ? in[0].Trunc() : in[0].Round();
-    case Kind::kHalve: return in[0] * 0.5;
-    case Kind::kAdd: return in[0] + in[1];
-    case Kind::kSub: return in[0] - in[1];
-    case Kind::kMul: return in[0] * in[1];
-    case Kind::kMax: return in[0].Maximum(in[1]);
-    case Kind::kMin: return in[0].Minimum(in[1]);
-    case Kind::kLess: return in[0] < in[1];
-    case Kind::kEqual: return in[0] == in[1];
-    case Kind::kAnd: return in[0] & in[1];
-    case Kind::kOr: return in[0] | in[1];
-    case Kind::kXor: return in[0] ^ in[1];
-    case Kind::kWhere: return in[0].Where(in[1], in[2]);
-    case Kind::kShiftLeft: return in[0] << Tensor(p[0]);
-    case Kind::kShiftRight: return in[0] >> Tensor(p[0]);
-    case Kind::kFloorDiv: return in[0].FloorDiv(p[0]);
-    case Kind::kMod: return in[0].Mod(p[0]);
-    case Kind::kTruncDiv: return in[0].TruncDiv(p[0]);
-    case Kind::kSigmoid: return in[0].Sigmoid();
-    case Kind::kTanh: return in[0].Tanh();
-    case Kind::kSin: return in[0].Clamp(-30, 30).Sin();
-    case Kind::kExp: return in[0].Clamp(-4, 4).Exp();
-    case Kind::kSqrt: return (in[0].Clamp(-100, 100).Square() + 1).Sqrt();
-    case Kind::kLog: return (in[0].Clamp(-100, 100).Square() + 1).Log();
-    case Kind::kReciprocal: return 1.0 / (in[0].Clamp(-100, 100).Square() + 1);
-    case Kind::kSum: return in[0].Sum(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
-    case Kind::kReduceMax: return in[0].Max(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
-    case Kind::kReduceMin: return in[0].Min(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
-    case Kind::kProd: return in[0].Prod(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
-    case Kind::kMean: return in[0].Mean(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
-    case Kind::kArgMax: return in[0].ArgMax(static_cast<int>(p[0]));
-    case Kind::kCumSum: return in[0].CumSum(static_cast<int>(p[0]));
-    case Kind::kSoftmax: return in[0].Clamp(-4, 4).Softmax(static_cast<int>(p[0]));
-    case Kind::kMatMul: return p[0] != 0 ? in[0].MatMul(in[1].Transpose(-1, -2))
-                                         : in[0].MatMul(in[1]);
+    case Kind::kArange:
+      return Arange(p[0], p[1], p[2], {s.dtype, {}});
+    case Kind::kNeg:
+      return -in[0];
+    case Kind::kRelu:
+      return in[0].Relu();
+    case Kind::kAbs:
+      return in[0].Abs();
+    case Kind::kSquare:
+      return in[0].Square();
+    case Kind::kSign:
+      return in[0].Sign();
+    case Kind::kNot:
+      return in[0].LogicalNot();
+    case Kind::kCast:
+      return in[0].Cast(s.dtype);
+    case Kind::kBitcast:
+      return in[0].Bitcast(s.dtype);
+    case Kind::kFloor:
+      return p[0] == 0 ? in[0].Floor() : p[0] == 1 ? in[0].Trunc() : in[0].Round();
+    case Kind::kHalve:
+      return in[0] * 0.5;
+    case Kind::kAdd:
+      return in[0] + in[1];
+    case Kind::kSub:
+      return in[0] - in[1];
+    case Kind::kMul:
+      return in[0] * in[1];
+    case Kind::kMax:
+      return in[0].Maximum(in[1]);
+    case Kind::kMin:
+      return in[0].Minimum(in[1]);
+    case Kind::kLess:
+      return in[0] < in[1];
+    case Kind::kEqual:
+      return in[0] == in[1];
+    case Kind::kAnd:
+      return in[0] & in[1];
+    case Kind::kOr:
+      return in[0] | in[1];
+    case Kind::kXor:
+      return in[0] ^ in[1];
+    case Kind::kWhere:
+      return in[0].Where(in[1], in[2]);
+    case Kind::kShiftLeft:
+      return in[0] << Tensor(p[0]);
+    case Kind::kShiftRight:
+      return in[0] >> Tensor(p[0]);
+    case Kind::kFloorDiv:
+      return in[0].FloorDiv(p[0]);
+    case Kind::kMod:
+      return in[0].Mod(p[0]);
+    case Kind::kTruncDiv:
+      return in[0].TruncDiv(p[0]);
+    case Kind::kSigmoid:
+      return in[0].Sigmoid();
+    case Kind::kTanh:
+      return in[0].Tanh();
+    case Kind::kSin:
+      return in[0].Clamp(-30, 30).Sin();
+    case Kind::kExp:
+      return in[0].Clamp(-4, 4).Exp();
+    case Kind::kSqrt:
+      return (in[0].Clamp(-100, 100).Square() + 1).Sqrt();
+    case Kind::kLog:
+      return (in[0].Clamp(-100, 100).Square() + 1).Log();
+    case Kind::kReciprocal:
+      return 1.0 / (in[0].Clamp(-100, 100).Square() + 1);
+    case Kind::kSum:
+      return in[0].Sum(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
+    case Kind::kReduceMax:
+      return in[0].Max(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
+    case Kind::kReduceMin:
+      return in[0].Min(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
+    case Kind::kProd:
+      return in[0].Prod(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
+    case Kind::kMean:
+      return in[0].Mean(BitsToAxes(p[0], in[0].ndim()), p[1] != 0);
+    case Kind::kArgMax:
+      return in[0].ArgMax(static_cast<int>(p[0]));
+    case Kind::kCumSum:
+      return in[0].CumSum(static_cast<int>(p[0]));
+    case Kind::kSoftmax:
+      return in[0].Clamp(-4, 4).Softmax(static_cast<int>(p[0]));
+    case Kind::kMatMul:
+      return p[0] != 0 ? in[0].MatMul(in[1].Transpose(-1, -2)) : in[0].MatMul(in[1]);
     case Kind::kConv:
       return in[0].Conv2d(in[1], Tensor(), {.stride = p[0], .dilation = p[1], .padding = p[2]});
     case Kind::kMaxPool:
       return in[0].MaxPool2d({.kernel = p[0], .stride = p[1], .padding = 0});
-    case Kind::kReshape: return in[0].Reshape(ToShape(s.shape));
-    case Kind::kPermute: return in[0].Permute(std::vector<int>(p.begin(), p.end()));
-    case Kind::kFlip: return in[0].Flip(BitsToAxes(p[0], in[0].ndim()));
+    case Kind::kReshape:
+      return in[0].Reshape(ToShape(s.shape));
+    case Kind::kPermute:
+      return in[0].Permute(std::vector<int>(p.begin(), p.end()));
+    case Kind::kFlip:
+      return in[0].Flip(BitsToAxes(p[0], in[0].ndim()));
     case Kind::kShrink: {
       std::vector<std::optional<std::pair<Sint, Sint>>> box;
       for (const auto& [a, b] : pairs()) box.push_back(std::pair<Sint, Sint>(a, b));
@@ -151,16 +198,26 @@ Tensor Apply(const Step& s, absl::Span<const Tensor> in) {
       pads.pop_back();
       return in[0].Pad(pads, value);
     }
-    case Kind::kExpand: return in[0].Expand(ToShape(s.shape));
-    case Kind::kRoll: return in[0].Roll({p[1]}, {static_cast<int>(p[0])});
-    case Kind::kCat: return Tensor::Cat(in, static_cast<int>(p[0]));
-    case Kind::kUnfold: return in[0].Unfold(static_cast<int>(p[0]), p[1], p[2]);
-    case Kind::kRepeat: return in[0].Repeat(p);
-    case Kind::kGather: return in[0].Index({in[1]});
-    case Kind::kStride: return in[0].Index(Slices(p, in[0].ndim()));
-    case Kind::kContiguous: return in[0].Contiguous();
-    case Kind::kClone: return in[0].Clone();
-    default: break;
+    case Kind::kExpand:
+      return in[0].Expand(ToShape(s.shape));
+    case Kind::kRoll:
+      return in[0].Roll({p[1]}, {static_cast<int>(p[0])});
+    case Kind::kCat:
+      return Tensor::Cat(in, static_cast<int>(p[0]));
+    case Kind::kUnfold:
+      return in[0].Unfold(static_cast<int>(p[0]), p[1], p[2]);
+    case Kind::kRepeat:
+      return in[0].Repeat(p);
+    case Kind::kGather:
+      return in[0].Index({in[1]});
+    case Kind::kStride:
+      return in[0].Index(Slices(p, in[0].ndim()));
+    case Kind::kContiguous:
+      return in[0].Contiguous();
+    case Kind::kClone:
+      return in[0].Clone();
+    default:
+      break;
   }
   throw UsageError("a statement has no value");
 }
@@ -196,7 +253,8 @@ void ApplyStatement(const Step& s, std::vector<Tensor>& values) {
       Tensor::Realize(ts);
       return;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -235,10 +293,9 @@ std::optional<double> ErrorOf(const Step& s, absl::Span<const Operand> in, const
   }
   if (inexact && !floats) return std::nullopt;
   const double eps = floats ? Epsilon(result.dtype()) : 0;
-  const int64_t n =
-      in.empty() ? 1
-                 : Product(FromShape(in[0].tensor.shape())) /
-                       std::max<int64_t>(1, Product(FromShape(result.shape())));
+  const int64_t n = in.empty() ? 1
+                               : Product(FromShape(in[0].tensor.shape())) /
+                                     std::max<int64_t>(1, Product(FromShape(result.shape())));
   // Where integers in [-bound, bound] occur on the way, nothing rounds.
   auto unless_exact = [&](double bound, double error) {
     return !inexact && bound <= ExactLimit(result.dtype()) ? 0.0 : error;
@@ -268,8 +325,7 @@ std::optional<double> ErrorOf(const Step& s, absl::Span<const Operand> in, const
       return unless_exact(magnitude, in[0].error + in[1].error + magnitude * eps +
                                          (in[0].magnitude + in[1].magnitude) * eps);
     case Kind::kMul:
-      return unless_exact(magnitude, in[0].error * in[1].magnitude +
-                                         in[1].error * in[0].magnitude +
+      return unless_exact(magnitude, in[0].error * in[1].magnitude + in[1].error * in[0].magnitude +
                                          in[0].error * in[1].error + magnitude * eps);
     case Kind::kMax:
     case Kind::kMin: {
@@ -285,16 +341,15 @@ std::optional<double> ErrorOf(const Step& s, absl::Span<const Operand> in, const
     case Kind::kReciprocal:
       // Slopes are at most 1; a few roundings on the way, of intermediates up to 1e4 whose
       // relative error is halved (sqrt) or becomes absolute (log).
-      return worst + 16 * std::max(1.0, magnitude) * eps +
-             (s.kind == Kind::kSin ? 32 * eps : 0);
+      return worst + 16 * std::max(1.0, magnitude) * eps + (s.kind == Kind::kSin ? 32 * eps : 0);
     case Kind::kExp:
       return magnitude * (worst + 16 * eps);
     case Kind::kSoftmax:
       return 4 * worst + 32 * eps;
     case Kind::kSum:
     case Kind::kCumSum: {
-      const double terms = static_cast<double>(
-          s.kind == Kind::kSum ? n : in[0].tensor.shape()[s.params[0]].value());
+      const double terms =
+          static_cast<double>(s.kind == Kind::kSum ? n : in[0].tensor.shape()[s.params[0]].value());
       const double m = terms * in[0].magnitude;
       return unless_exact(m, terms * worst + m * eps * (terms + 1));
     }
@@ -304,14 +359,12 @@ std::optional<double> ErrorOf(const Step& s, absl::Span<const Operand> in, const
       return n <= 1 ? std::optional<double>(worst) : std::nullopt;
     case Kind::kMatMul:
     case Kind::kConv: {
-      const double terms =
-          s.kind == Kind::kMatMul
-              ? static_cast<double>(in[0].tensor.Dim(-1))
-              : static_cast<double>(Product(FromShape(in[1].tensor.shape())));
+      const double terms = s.kind == Kind::kMatMul
+                               ? static_cast<double>(in[0].tensor.Dim(-1))
+                               : static_cast<double>(Product(FromShape(in[1].tensor.shape())));
       const double m = terms * in[0].magnitude * in[1].magnitude;
       return unless_exact(m, terms * (in[0].error * in[1].magnitude +
-                                      in[1].error * in[0].magnitude +
-                                      in[0].error * in[1].error) +
+                                      in[1].error * in[0].magnitude + in[0].error * in[1].error) +
                                  m * eps * (terms + 2));
     }
     default:
@@ -319,9 +372,7 @@ std::optional<double> ErrorOf(const Step& s, absl::Span<const Operand> in, const
   }
 }
 
-Tensor Restore(const OracleValue& v) {
-  return FromBytes(v.bytes, v.dtype, ToShape(v.shape));
-}
+Tensor Restore(const OracleValue& v) { return FromBytes(v.bytes, v.dtype, ToShape(v.shape)); }
 
 OracleValue Keep(const Tensor& t, double error) {
   return {.defined = true,
@@ -393,7 +444,8 @@ class Generator {
 
   Program Run() {
     const int leaves = 1 + Int(3);
-    for (int i = 0; i < leaves; ++i) Try(Leaf());
+    // A leaf that is too large does not count.
+    for (int i = 0; i < leaves || values_.empty(); ++i) Try(Leaf());
     for (int tries = 0; static_cast<int>(program_.steps.size()) < steps_ && tries < 40 * steps_;
          ++tries) {
       std::optional<Step> s = Propose();
@@ -443,9 +495,9 @@ class Generator {
   }
 
   DType AnyDType() {
-    static constexpr DType kAll[] = {kFloat32, kFloat32, kFloat32, kFloat32, kFloat64, kFloat16,
-                                     kBFloat16, kInt32,  kInt32,   kInt64,   kInt16,   kInt8,
-                                     kUInt8,    kUInt16, kUInt32,  kUInt64,  kBool};
+    static constexpr DType kAll[] = {kFloat32,  kFloat32, kFloat32, kFloat32, kFloat64, kFloat16,
+                                     kBFloat16, kInt32,   kInt32,   kInt64,   kInt16,   kInt8,
+                                     kUInt8,    kUInt16,  kUInt32,  kUInt64,  kBool};
     return kAll[Int(std::size(kAll))];
   }
 
@@ -463,8 +515,9 @@ class Generator {
     s.dtype = AnyDType();
     s.shape = AnyShape();
     for (int64_t i = 0; i < Product(s.shape); ++i) {
-      s.data.push_back(static_cast<double>(
-          s.dtype.IsBool() ? Int(2) : s.dtype.IsUnsigned() ? Int(9) : Between(-6, 6)));
+      s.data.push_back(static_cast<double>(s.dtype.IsBool()       ? Int(2)
+                                           : s.dtype.IsUnsigned() ? Int(9)
+                                                                  : Between(-6, 6)));
     }
     return s;
   }
@@ -486,8 +539,8 @@ class Generator {
       s.params = s.kind == Kind::kFull ? std::vector<int64_t>{Between(0, 3)}
                                        : std::vector<int64_t>{Between(0, 3), Between(4, 12), 2};
     } else if (what < 0.18) {
-      static constexpr Kind kUnary[] = {Kind::kNeg,  Kind::kRelu, Kind::kAbs,     Kind::kSquare,
-                                        Kind::kSign, Kind::kNot,  Kind::kCast,    Kind::kCast,
+      static constexpr Kind kUnary[] = {Kind::kNeg,  Kind::kRelu,    Kind::kAbs,   Kind::kSquare,
+                                        Kind::kSign, Kind::kNot,     Kind::kCast,  Kind::kCast,
                                         Kind::kCast, Kind::kBitcast, Kind::kFloor, Kind::kHalve};
       s.kind = kUnary[Int(std::size(kUnary))];
       s.dtype = AnyDType();
@@ -507,10 +560,9 @@ class Generator {
       if (!shift && v.dtype.IsSigned() && Chance(0.3)) by = -by;
       s.params = {shift ? Int(v.dtype.bytes() * 8) : by};
     } else if (what < 0.42) {
-      static constexpr Kind kBinary[] = {Kind::kAdd, Kind::kAdd,  Kind::kAdd,   Kind::kSub,
-                                         Kind::kMul, Kind::kMul,  Kind::kMax,   Kind::kMin,
-                                         Kind::kLess, Kind::kEqual, Kind::kAnd, Kind::kOr,
-                                         Kind::kXor, Kind::kWhere};
+      static constexpr Kind kBinary[] = {
+          Kind::kAdd, Kind::kAdd,  Kind::kAdd,   Kind::kSub, Kind::kMul, Kind::kMul, Kind::kMax,
+          Kind::kMin, Kind::kLess, Kind::kEqual, Kind::kAnd, Kind::kOr,  Kind::kXor, Kind::kWhere};
       s.kind = kBinary[Int(std::size(kBinary))];
       if (s.kind == Kind::kWhere) {
         s.in = {Pick(), a, Partner(a)};
@@ -524,15 +576,15 @@ class Generator {
         }
       }
     } else if (what < 0.48) {
-      static constexpr Kind kSmooth[] = {Kind::kSigmoid, Kind::kTanh, Kind::kSin, Kind::kExp,
-                                         Kind::kSqrt, Kind::kLog, Kind::kReciprocal};
+      static constexpr Kind kSmooth[] = {Kind::kSigmoid, Kind::kTanh, Kind::kSin,       Kind::kExp,
+                                         Kind::kSqrt,    Kind::kLog,  Kind::kReciprocal};
       s.kind = kSmooth[Int(std::size(kSmooth))];
       if (!v.dtype.IsFloat()) return std::nullopt;
     } else if (what < 0.60) {
       if (ndim == 0) return std::nullopt;
-      static constexpr Kind kReduce[] = {Kind::kSum,  Kind::kSum,  Kind::kSum,    Kind::kReduceMax,
-                                         Kind::kReduceMin, Kind::kProd, Kind::kMean, Kind::kArgMax,
-                                         Kind::kCumSum, Kind::kSoftmax};
+      static constexpr Kind kReduce[] = {
+          Kind::kSum,  Kind::kSum,  Kind::kSum,    Kind::kReduceMax, Kind::kReduceMin,
+          Kind::kProd, Kind::kMean, Kind::kArgMax, Kind::kCumSum,    Kind::kSoftmax};
       s.kind = kReduce[Int(std::size(kReduce))];
       s.params = {Int((1 << ndim) - 1) + 1, Int(2)};
       if (s.kind >= Kind::kArgMax) s.params = {Int(ndim)};
@@ -614,12 +666,10 @@ class Generator {
     const int ndim = static_cast<int>(x.size());
     Step s;
     s.in = {a};
-    static constexpr Kind kMoves[] = {Kind::kReshape, Kind::kReshape, Kind::kPermute,
-                                      Kind::kPermute, Kind::kFlip,    Kind::kShrink,
-                                      Kind::kPad,     Kind::kPad,     Kind::kExpand,
-                                      Kind::kExpand,  Kind::kRoll,    Kind::kCat,
-                                      Kind::kUnfold,  Kind::kRepeat,  Kind::kGather,
-                                      Kind::kStride};
+    static constexpr Kind kMoves[] = {
+        Kind::kReshape, Kind::kReshape, Kind::kPermute, Kind::kPermute, Kind::kFlip, Kind::kShrink,
+        Kind::kPad,     Kind::kPad,     Kind::kExpand,  Kind::kExpand,  Kind::kRoll, Kind::kCat,
+        Kind::kUnfold,  Kind::kRepeat,  Kind::kGather,  Kind::kStride};
     s.kind = kMoves[Int(std::size(kMoves))];
     if (ndim == 0 && s.kind != Kind::kReshape && s.kind != Kind::kExpand) return std::nullopt;
     switch (s.kind) {

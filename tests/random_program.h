@@ -6,9 +6,9 @@
 // evaluated by the reference backend on the plain values of its operands, so laziness, fusion,
 // hazards and the order of stores have no part in it.
 //
-// Most values are small integers, also in float dtypes: those are exact whatever the order of a sum,
-// and compared exactly. Values with rounding carry a bound of their error, and go only where the
-// error stays bounded (no comparisons, no conversions to integers).
+// Most values are small integers, also in float dtypes: those are exact whatever the order of a
+// sum, and compared exactly. Values with rounding carry a bound of their error, and go only where
+// the error stays bounded (no comparisons, no conversions to integers).
 #ifndef TG_TESTS_RANDOM_PROGRAM_H_
 #define TG_TESTS_RANDOM_PROGRAM_H_
 
@@ -24,21 +24,77 @@ namespace tg::testing {
 
 enum class StepKind {
   // Creation.
-  kLeaf, kFull, kArange,
+  kLeaf,
+  kFull,
+  kArange,
   // Elementwise; exact on integers.
-  kNeg, kRelu, kAbs, kSquare, kSign, kNot, kCast, kBitcast, kFloor, kHalve,
-  kAdd, kSub, kMul, kMax, kMin, kLess, kEqual, kAnd, kOr, kXor, kWhere,
-  kShiftLeft, kShiftRight, kFloorDiv, kMod, kTruncDiv,
+  kNeg,
+  kRelu,
+  kAbs,
+  kSquare,
+  kSign,
+  kNot,
+  kCast,
+  kBitcast,
+  kFloor,
+  kHalve,
+  kAdd,
+  kSub,
+  kMul,
+  kMax,
+  kMin,
+  kLess,
+  kEqual,
+  kAnd,
+  kOr,
+  kXor,
+  kWhere,
+  kShiftLeft,
+  kShiftRight,
+  kFloorDiv,
+  kMod,
+  kTruncDiv,
   // Elementwise with rounding.
-  kSigmoid, kTanh, kSin, kExp, kSqrt, kLog, kReciprocal,
+  kSigmoid,
+  kTanh,
+  kSin,
+  kExp,
+  kSqrt,
+  kLog,
+  kReciprocal,
   // Reductions and products.
-  kSum, kReduceMax, kReduceMin, kProd, kMean, kArgMax, kCumSum, kSoftmax, kMatMul, kConv, kMaxPool,
+  kSum,
+  kReduceMax,
+  kReduceMin,
+  kProd,
+  kMean,
+  kArgMax,
+  kCumSum,
+  kSoftmax,
+  kMatMul,
+  kConv,
+  kMaxPool,
   // Movement.
-  kReshape, kPermute, kFlip, kShrink, kPad, kExpand, kRoll, kCat, kUnfold, kRepeat, kGather, kStride,
+  kReshape,
+  kPermute,
+  kFlip,
+  kShrink,
+  kPad,
+  kExpand,
+  kRoll,
+  kCat,
+  kUnfold,
+  kRepeat,
+  kGather,
+  kStride,
   // Memory.
-  kContiguous, kClone,
+  kContiguous,
+  kClone,
   // Statements; they have no value.
-  kAssign, kSetIndex, kShift, kRealize,
+  kAssign,
+  kSetIndex,
+  kShift,
+  kRealize,
 };
 
 struct Step {

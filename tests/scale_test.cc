@@ -117,7 +117,8 @@ TEST_F(ScaleTest, SharedReductions) {
 TEST_F(ScaleTest, SizesBeyond32BitsNeedNoMemory) {
   const Tensor x = Full({1 << 20, 1 << 15}, 2);
   EXPECT_EQ(x.NumElements(), int64_t{1} << 35);
-  const Tensor y = (x * 3).Reshape({-1}).Index({Slice((int64_t{1} << 34) + 5, (int64_t{1} << 34) + 8)});
+  const Tensor y =
+      (x * 3).Reshape({-1}).Index({Slice((int64_t{1} << 34) + 5, (int64_t{1} << 34) + 8)});
   EXPECT_EQ(y.ToVector<float>(), (std::vector<float>{6, 6, 6}));
 }
 
@@ -151,8 +152,9 @@ TEST_F(ScaleTest, OutOfMemoryNamesTheRightNumber) {
   EXPECT_NE(big.find("out of memory"), std::string::npos) << big;
   EXPECT_NE(big.find("70368744177664"), std::string::npos) << big;
   EXPECT_NE(big.find("CPU"), std::string::npos) << big;
-  const std::string huge =
-      error([] { (Full({int64_t{1} << 31, int64_t{1} << 31}, 1) + 1).Contiguous().Realize(); });
+  const std::string huge = error([] {
+    (Full({int64_t{1} << 31, int64_t{1} << 31}, 1) + 1).Contiguous().Realize();
+  });
   EXPECT_NE(huge.find("out of memory"), std::string::npos) << huge;
   // The next one works.
   EXPECT_EQ(Ones({3}).Sum().Item<int>(), 3);

@@ -210,7 +210,7 @@ absl::StatusOr<Memory> HostAllocator::Alloc(int64_t size, const AllocOptions& op
     }
     if (pointer == nullptr) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          options_.device_name, ": no memory for ", size, " bytes; ", stats_.in_use,
+          options_.device_name, ": out of memory: asked for ", size, " bytes; ", stats_.in_use,
           " bytes are in use",
           options_.memory_limit == 0 ? ""
                                      : absl::StrCat(", ", options_.memory_limit, " are allowed")));

@@ -88,15 +88,16 @@ struct Jit::State {
       const UOp node = BufferNode(inputs[i]);
       if (!node) {
         const std::vector<UOp> nodes = ir::Toposort(inputs[i].uop());
-        const bool memory = std::any_of(nodes.begin(), nodes.end(),
-                                        [](const UOp& u) { return u.Is(Op::kBuffer); });
+        const bool memory =
+            std::any_of(nodes.begin(), nodes.end(), [](const UOp& u) { return u.Is(Op::kBuffer); });
         if (HasVariables(inputs[i]) && !memory) {
           buffers.push_back(nullptr);
           continue;
         }
-        throw UsageError(absl::StrCat(
-            "jit: input ", i, memory ? " is computed from a memory" : " has no memory (a constant?)",
-            ": ", inputs[i].ToString(), "; pass input.Clone()"));
+        throw UsageError(
+            absl::StrCat("jit: input ", i,
+                         memory ? " is computed from a memory" : " has no memory (a constant?)",
+                         ": ", inputs[i].ToString(), "; pass input.Clone()"));
       }
       BufferRef b = engine::BufferOf(node);
       if (std::find(buffers.begin(), buffers.end(), b) != buffers.end()) {

@@ -62,8 +62,8 @@ TEST(MemoryPlannerTest, OneAfterTheOtherShare) {
 
 // The last step that reads a memory must not write another into it.
 TEST(MemoryPlannerTest, BothEndsOfALifetimeCount) {
-  const MemoryPlan plan = PlanMemory(
-      {{.bytes = 256, .first = 0, .last = 1}, {.bytes = 256, .first = 1, .last = 2}});
+  const MemoryPlan plan =
+      PlanMemory({{.bytes = 256, .first = 0, .last = 1}, {.bytes = 256, .first = 1, .last = 2}});
   EXPECT_EQ(plan.total, 512);
   EXPECT_NE(plan.offsets[0], plan.offsets[1]);
 }

@@ -58,8 +58,8 @@ std::string Check(const std::vector<RangeifiedKernel>& kernels, const std::vecto
 
 TEST(OrderTest, WritersBeforeReaders) {
   const UOp x = Buffer(0), y = Buffer(1), z = Buffer(2);
-  const std::vector<RangeifiedKernel> kernels = {
-      Kernel(z, 0, {{y, 0}}), Kernel(y, 0, {{x, 0}}), Kernel(x, 0, {})};
+  const std::vector<RangeifiedKernel> kernels = {Kernel(z, 0, {{y, 0}}), Kernel(y, 0, {{x, 0}}),
+                                                 Kernel(x, 0, {})};
   const OrderResult r = OrderKernels(kernels);
   EXPECT_EQ(r.order, (std::vector<int>{2, 1, 0}));
   EXPECT_TRUE(r.snapshots.empty());
@@ -67,8 +67,8 @@ TEST(OrderTest, WritersBeforeReaders) {
 
 TEST(OrderTest, ReadersOfTheOldContentBeforeTheNextWriter) {
   const UOp x = Buffer(0), y = Buffer(1), z = Buffer(2);
-  const std::vector<RangeifiedKernel> kernels = {
-      Kernel(x, 1, {}), Kernel(y, 0, {{x, 0}}), Kernel(z, 0, {{x, 1}})};
+  const std::vector<RangeifiedKernel> kernels = {Kernel(x, 1, {}), Kernel(y, 0, {{x, 0}}),
+                                                 Kernel(z, 0, {{x, 1}})};
   EXPECT_EQ(OrderKernels(kernels).order, (std::vector<int>{1, 0, 2}));
 }
 
@@ -82,8 +82,8 @@ TEST(OrderTest, VersionsInTurn) {
 TEST(OrderTest, ParallelWritersOfOneVersion) {
   // Two partial stores make version 1; a reader of it waits for both.
   const UOp x = Buffer(0), y = Buffer(1);
-  const std::vector<RangeifiedKernel> kernels = {
-      Kernel(y, 0, {{x, 1}}), Kernel(x, 1, {}), Kernel(x, 1, {})};
+  const std::vector<RangeifiedKernel> kernels = {Kernel(y, 0, {{x, 1}}), Kernel(x, 1, {}),
+                                                 Kernel(x, 1, {})};
   EXPECT_EQ(OrderKernels(kernels).order, (std::vector<int>{1, 2, 0}));
 }
 
@@ -108,18 +108,16 @@ TEST(OrderTest, ExchangeNeedsASnapshot) {
 
 TEST(OrderTest, OldAndNewContentInOneKernelNeedsASnapshot) {
   const UOp x = Buffer(0), y = Buffer(1);
-  const OrderResult r =
-      OrderKernels({Kernel(x, 1, {{x, 0}}), Kernel(y, 0, {{x, 0}, {x, 1}})});
+  const OrderResult r = OrderKernels({Kernel(x, 1, {{x, 0}}), Kernel(y, 0, {{x, 0}, {x, 1}})});
   EXPECT_EQ(r.snapshots, (std::vector<BufferVersion>{{x, 0}}));
 }
 
 // buffer[r] = buffer[from(r)] + 1.
 RangeifiedKernel InPlace(const UOp& buffer, const UOp& r, const UOp& from) {
-  const UOp load = UOp::Make(Op::kLoad, ir::kFloat32,
-                             {UOp::Make(Op::kIndex, ir::kFloat32, {buffer, from})});
-  const UOp store =
-      UOp::Make(Op::kStore, ir::kVoid,
-                {UOp::Make(Op::kIndex, ir::kFloat32, {buffer, r}), load + 1});
+  const UOp load =
+      UOp::Make(Op::kLoad, ir::kFloat32, {UOp::Make(Op::kIndex, ir::kFloat32, {buffer, from})});
+  const UOp store = UOp::Make(Op::kStore, ir::kVoid,
+                              {UOp::Make(Op::kIndex, ir::kFloat32, {buffer, r}), load + 1});
   RangeifiedKernel k = Kernel(buffer, 1, {{buffer, 0}});
   k.ast = ir::Sink({UOp::Make(Op::kEnd, ir::kVoid, {store, r})});
   return k;
