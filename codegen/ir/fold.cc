@@ -152,9 +152,9 @@ UOp FoldCast(DType d, const UOp& x) {
   if (d.scalar() == ScalarType::kWeakInt && IsUInt64(x.dtype()) && v < 0) return UOp();
   if (d.scalar() == ScalarType::kFloat32) {
     // By way of double, a large integer would be rounded twice.
-    return Const(d, static_cast<double>(IsUInt64(x.dtype())
-                                            ? static_cast<float>(static_cast<uint64_t>(v))
-                                            : static_cast<float>(v)));
+    return Const(
+        d, static_cast<double>(IsUInt64(x.dtype()) ? static_cast<float>(static_cast<uint64_t>(v))
+                                                   : static_cast<float>(v)));
   }
   return d.IsFloat() ? Const(d, IntToDouble(v, x.dtype())) : Const(d, v);
 }

@@ -97,6 +97,24 @@ bool DropWithinPeriod(LinearForm& form) {
   return false;
 }
 
+// The sign of a form with ranges of symbolic size, by what their sizes say: negative, not negative,
+// or unknown.
+std::optional<bool> NegativeBySizes(const LinearForm& form) {
+  const bool symbolic = std::any_of(form.terms.begin(), form.terms.end(), [](const LinearTerm& t) {
+    return t.term.Is(Op::kMul) || (t.term.Is(Op::kRange) && !t.term.src(0).IsConst());
+  });
+  if (!symbolic) return std::nullopt;
+  if (const std::optional<LinearForm> upper = ExtremeForm(form, true)) {
+    const std::optional<WideBounds> b = FormBounds(*upper);
+    if (b.has_value() && b->max < 0) return true;
+  }
+  if (const std::optional<LinearForm> lower = ExtremeForm(form, false)) {
+    const std::optional<WideBounds> b = FormBounds(*lower);
+    if (b.has_value() && b->min >= 0) return false;
+  }
+  return std::nullopt;
+}
+
 bool HasMinCoef(const LinearForm& form) {
   return std::any_of(form.terms.begin(), form.terms.end(),
                      [](const LinearTerm& t) { return t.coef == kMin; });
@@ -164,6 +182,7 @@ UOp LessThanZero(LinearForm form) {
     }
     again = DropWithinPeriod(form) || RemoveQuotient(form);
   }
+  if (const std::optional<bool> negative = NegativeBySizes(form)) return Const(kBool, *negative);
   const DType d = TypeOf(form);
   LinearForm parts[2];
   SplitSigns(form, parts);

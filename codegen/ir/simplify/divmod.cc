@@ -15,9 +15,7 @@ Wide WideQuotient(Wide a, Wide b) {
   const Wide q = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
-int64_t FloorQuotient(int64_t a, int64_t b) {
-  return static_cast<int64_t>(WideQuotient(a, b));
-}
+int64_t FloorQuotient(int64_t a, int64_t b) { return static_cast<int64_t>(WideQuotient(a, b)); }
 int64_t FloorRemainder(int64_t a, int64_t b) {
   return static_cast<int64_t>(a - static_cast<Wide>(FloorQuotient(a, b)) * b);
 }
@@ -311,29 +309,11 @@ UOp WithoutFactor(const UOp& product, const UOp& f) {
   return left.IsConstInt(1) ? product.src(1) : left * product.src(1);
 }
 
-// The largest value of the form as a form: ranges with a positive coefficient at size - 1, which
-// may be symbolic. Other terms stay.
-std::optional<LinearForm> UpperForm(const LinearForm& form) {
-  LinearForm r;
-  r.constant = form.constant;
-  for (const LinearTerm& t : form.terms) {
-    LinearForm value{.terms = {{t.term, 1}}, .constant = 0};
-    if (t.term.Is(Op::kRange) && t.coef > 0) {
-      value = SumTerms(t.term.src(0));
-      if (__builtin_sub_overflow(value.constant, 1, &value.constant)) return std::nullopt;
-    }
-    std::optional<LinearForm> sum = AddForms(r, value, t.coef);
-    if (!sum.has_value()) return std::nullopt;
-    r = *std::move(sum);
-  }
-  return r;
-}
-
 // 0 <= form < divisor for all values.
 bool WithinDivisor(const LinearForm& form, const UOp& divisor) {
   const std::optional<WideBounds> b = FormBounds(form);
   if (!b.has_value() || b->min < 0) return false;
-  const std::optional<LinearForm> upper = UpperForm(form);
+  const std::optional<LinearForm> upper = ExtremeForm(form, true);
   if (!upper.has_value()) return false;
   const std::optional<LinearForm> slack = AddForms(SumTerms(divisor), *upper, -1);
   if (!slack.has_value()) return false;
@@ -411,8 +391,7 @@ UOp SimplifyFloorMod(const UOp& x, const UOp& divisor) {
   // (g*y) % (g*n) = g*(y % n) for g > 0.
   const LinearForm by = SumTerms(divisor);
   if (const int64_t g = SharedGcd(form, by); g > 1) {
-    return FloorMod(FromTerms(Divided(form, g), x.dtype()),
-                    FromTerms(Divided(by, g), x.dtype())) *
+    return FloorMod(FromTerms(Divided(form, g), x.dtype()), FromTerms(Divided(by, g), x.dtype())) *
            g;
   }
   return UOp();

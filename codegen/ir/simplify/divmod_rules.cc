@@ -18,7 +18,8 @@ bool Positive(const UOp& u) { return u.vmin() > 0; }
 // -x and -c are values of the type.
 bool Negatable(const UOp& u) {
   if (!u.dtype().IsSigned()) return false;
-  if (u.dtype().IsWeak()) return !u.IsConst() || u.const_int() != std::numeric_limits<int64_t>::min();
+  if (u.dtype().IsWeak())
+    return !u.IsConst() || u.const_int() != std::numeric_limits<int64_t>::min();
   return u.vmin() > u.dtype().MinInt();
 }
 
@@ -35,11 +36,14 @@ UOp FloorRemainder(const UOp& u, void*) {
 }
 
 auto SignsAgree() {
-  return [](const Match& m) { return NonNegative(m[i]) && (Positive(m[j]) || m[j].dtype().IsUnsigned()); };
+  return [](const Match& m) {
+    return NonNegative(m[i]) && (Positive(m[j]) || m[j].dtype().IsUnsigned());
+  };
 }
 auto NegativeDivisor() {
   return [](const Match& m) {
-    return m[c0].dtype().IsSigned() && m[c0].const_int() < -1 && Negatable(m[i]) && Negatable(m[c0]);
+    return m[c0].dtype().IsSigned() && m[c0].const_int() < -1 && Negatable(m[i]) &&
+           Negatable(m[c0]);
   };
 }
 
@@ -55,15 +59,11 @@ const RuleSet& DivModRules() {
       FloorDiv(i, -1) >> ([](const Match& m) {
         return m[i].dtype().IsSigned() ? m[i] * -1 : UOp();  // unsigned: -1 is the largest number
       }),
-      Cdiv(i, -1) >> ([](const Match& m) {
-        return m[i].dtype().IsSigned() ? m[i] * -1 : UOp();
-      }),
-      FloorMod(i, -1) >> ([](const Match& m) {
-        return m[i].dtype().IsSigned() ? Const(m[i].dtype(), 0) : UOp();
-      }),
-      Cmod(i, -1) >> ([](const Match& m) {
-        return m[i].dtype().IsSigned() ? Const(m[i].dtype(), 0) : UOp();
-      }),
+      Cdiv(i, -1) >> ([](const Match& m) { return m[i].dtype().IsSigned() ? m[i] * -1 : UOp(); }),
+      FloorMod(i, -1) >>
+          ([](const Match& m) { return m[i].dtype().IsSigned() ? Const(m[i].dtype(), 0) : UOp(); }),
+      Cmod(i, -1) >>
+          ([](const Match& m) { return m[i].dtype().IsSigned() ? Const(m[i].dtype(), 0) : UOp(); }),
 
       // Truncating and flooring are the same where no sign differs.
       (Cdiv(i, j) >> FloorDiv(i, j)).If(SignsAgree()),

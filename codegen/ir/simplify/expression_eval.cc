@@ -107,7 +107,9 @@ Value BinaryFloat(Op op, double a, double b, DType out) {
     case Op::kPow:
       return OfFloat(std::pow(a, b), out);
     case Op::kMax:
-      return OfFloat(a != a || b != b ? std::numeric_limits<double>::quiet_NaN() : a > b ? a : b,
+      return OfFloat(a != a || b != b ? std::numeric_limits<double>::quiet_NaN()
+                     : a > b          ? a
+                                      : b,
                      out);
     case Op::kCmpLt:
       return {.i = a < b};
@@ -218,8 +220,7 @@ Value Evaluator::Run(const std::vector<Value>& values) {
       continue;
     }
     if (IsUnary(s.op)) {
-      r = a.state != State::kDefined ? Value{.state = a.state}
-                                     : Unary(s.op, a, s.src_type, s.type);
+      r = a.state != State::kDefined ? Value{.state = a.state} : Unary(s.op, a, s.src_type, s.type);
       continue;
     }
     const Value& b = results_[s.src[1]];
@@ -234,8 +235,9 @@ Value Evaluator::Run(const std::vector<Value>& values) {
         r = {.state = State::kTooLarge};
         continue;
       }
-      const bool decided = known.state == State::kDefined && s.src_type.IsBool() &&
-                           ((s.op == Op::kAnd && known.i == 0) || (s.op == Op::kOr && known.i == 1));
+      const bool decided =
+          known.state == State::kDefined && s.src_type.IsBool() &&
+          ((s.op == Op::kAnd && known.i == 0) || (s.op == Op::kOr && known.i == 1));
       r = decided ? known : Unspecified();
       continue;
     }
@@ -276,11 +278,11 @@ namespace {
 std::string TypeCpp(DType d) {
   std::string name = d.ToString();
   static constexpr std::pair<const char*, const char*> kNames[] = {
-      {"weakint", "kIndex"}, {"weakfloat", "kWeakFloat"}, {"bool", "kBool"},
-      {"int8", "kInt8"}, {"uint8", "kUInt8"}, {"int16", "kInt16"}, {"uint16", "kUInt16"},
-      {"int32", "kInt32"}, {"uint32", "kUInt32"}, {"int64", "kInt64"}, {"uint64", "kUInt64"},
-      {"float16", "kFloat16"}, {"bfloat16", "kBFloat16"}, {"float32", "kFloat32"},
-      {"float64", "kFloat64"}};
+      {"weakint", "kIndex"},     {"weakfloat", "kWeakFloat"}, {"bool", "kBool"},
+      {"int8", "kInt8"},         {"uint8", "kUInt8"},         {"int16", "kInt16"},
+      {"uint16", "kUInt16"},     {"int32", "kInt32"},         {"uint32", "kUInt32"},
+      {"int64", "kInt64"},       {"uint64", "kUInt64"},       {"float16", "kFloat16"},
+      {"bfloat16", "kBFloat16"}, {"float32", "kFloat32"},     {"float64", "kFloat64"}};
   for (const auto& [from, to] : kNames) {
     if (name == from) return to;
   }

@@ -52,7 +52,8 @@ UOp Generator::Constant(DType d) {
     static constexpr double kValues[] = {0, 1, -1, 2, 0.5, 3.25, -7};
     return Const(d, kValues[Below(std::size(kValues))]);
   }
-  static constexpr int kValues[] = {0, 1, -1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 12, 16, 28, -2, -3, -4, -7};
+  static constexpr int kValues[] = {0, 1, -1, 2,  2,  3,  4,  4,  5, 6,
+                                    7, 8, 12, 16, 28, -2, -3, -4, -7};
   if (OneIn(12) && !d.IsWeak()) return Const(d, OneIn(2) ? d.MinInt() : d.MaxInt());
   if (OneIn(20) && d.IsWeak()) {
     return Const(d, (OneIn(2) ? int64_t{1} : int64_t{-1}) << (40 + Below(23)));
@@ -262,7 +263,8 @@ namespace {
 Value RandomValue(DType d, std::mt19937_64& random) {
   if (d.IsBool()) return {.i = static_cast<int>(random() & 1)};
   if (d.IsFloat()) {
-    static const double kValues[] = {0, 1, -1, 0.5, -2.5, 3, 1e30, -65504, INFINITY, -INFINITY, NAN};
+    static const double kValues[] = {0,    1,      -1,       0.5,       -2.5, 3,
+                                     1e30, -65504, INFINITY, -INFINITY, NAN};
     double v = kValues[random() % std::size(kValues)];
     if (random() % 3 == 0) v = (static_cast<double>(random() % 2000) - 1000) / 16;
     return {.f = RoundToFloat(v, d)};
@@ -349,8 +351,8 @@ std::optional<Difference> FindDifference(const UOp& before, const UOp& after, ui
         const UOp& u = leaves[i];
         if (u.Is(Op::kVariable) || u.Is(Op::kRange)) {
           const int64_t size = u.vmax() - u.vmin() + 1;
-          const int64_t offset = all ? rest % size
-                                     : static_cast<int64_t>(random() % static_cast<uint64_t>(size));
+          const int64_t offset =
+              all ? rest % size : static_cast<int64_t>(random() % static_cast<uint64_t>(size));
           values[i] = {.i = u.vmin() + offset};
           rest /= size;
         } else {
@@ -363,8 +365,8 @@ std::optional<Difference> FindDifference(const UOp& before, const UOp& after, ui
       if (!inside) continue;
       const Value x = first.Run(gather(at_first, a)), y = second.Run(gather(at_second, b));
       if (Refines(x, y, before.dtype())) continue;
-      Difference d{.point = "", .before = ToString(x, before.dtype()),
-                   .after = ToString(y, before.dtype())};
+      Difference d{
+          .point = "", .before = ToString(x, before.dtype()), .after = ToString(y, before.dtype())};
       for (size_t i = 0; i < leaves.size(); ++i) {
         absl::StrAppend(&d.point, i == 0 ? "" : ", ", ToCpp(leaves[i]), " = ",
                         ToString(values[i], leaves[i].dtype()));
@@ -396,7 +398,8 @@ UOp Minimize(const UOp& start, const std::function<bool(const UOp&)>& fails) {
   UOp best = start;
   for (bool smaller = true; smaller;) {
     smaller = false;
-    const std::vector<UOp> nodes = Toposort(best, [](const UOp& u) { return IsElementwise(u.op()); });
+    const std::vector<UOp> nodes =
+        Toposort(best, [](const UOp& u) { return IsElementwise(u.op()); });
     const size_t size = nodes.size();
     auto accept = [&](const UOp& candidate) {
       if (candidate == best) return false;

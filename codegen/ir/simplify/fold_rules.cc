@@ -9,10 +9,10 @@
 namespace tg::ir {
 namespace {
 
-#define TG_IR_ELEMENTWISE_OPS                                                                      \
-  Op::kCast, Op::kBitcast, Op::kExp2, Op::kLog2, Op::kSin, Op::kSqrt, Op::kReciprocal, Op::kNeg,   \
-      Op::kTrunc, Op::kAdd, Op::kMul, Op::kShl, Op::kShr, Op::kCdiv, Op::kCmod, Op::kFloorDiv,     \
-      Op::kFloorMod, Op::kMax, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kXor, Op::kOr, Op::kAnd,    \
+#define TG_IR_ELEMENTWISE_OPS                                                                    \
+  Op::kCast, Op::kBitcast, Op::kExp2, Op::kLog2, Op::kSin, Op::kSqrt, Op::kReciprocal, Op::kNeg, \
+      Op::kTrunc, Op::kAdd, Op::kMul, Op::kShl, Op::kShr, Op::kCdiv, Op::kCmod, Op::kFloorDiv,   \
+      Op::kFloorMod, Op::kMax, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kXor, Op::kOr, Op::kAnd,  \
       Op::kThreefry, Op::kSub, Op::kFdiv, Op::kPow, Op::kMulAcc
 
 bool IsGuarded(const UOp& u) { return u.Is(Op::kWhere) && u.src(2).IsInvalid(); }
@@ -67,7 +67,8 @@ UOp OrderOperands(const UOp& u, void*) {
   const UOp &a = u.src(0), &b = u.src(1);
   // Chains lean to the left: (x + y) + z, not z + (x + y).
   const bool a_chains = a.op() == u.op(), b_chains = b.op() == u.op();
-  return (a_chains == b_chains ? OrderLess(b, a) : b_chains) ? UOp::Make(u.op(), u.dtype(), {b, a}) : UOp();
+  return (a_chains == b_chains ? OrderLess(b, a) : b_chains) ? UOp::Make(u.op(), u.dtype(), {b, a})
+                                                             : UOp();
 }
 
 }  // namespace

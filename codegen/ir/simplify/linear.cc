@@ -214,6 +214,58 @@ std::optional<WideBounds> FormBounds(const LinearForm& form) {
   return b;
 }
 
+namespace {
+
+// The largest value of `term`, a product of non-negative factors, as a form: ranges of constant
+// size at size - 1, one of symbolic size only where it stands alone. The term itself otherwise.
+LinearForm LargestValue(const UOp& term) {
+  LinearForm r{.terms = {{term, 1}}, .constant = 0};
+  if (term.Is(Op::kRange)) {
+    LinearForm size = SumTerms(term.src(0));
+    return __builtin_sub_overflow(size.constant, 1, &size.constant) ? r : size;
+  }
+  if (!term.Is(Op::kMul)) return r;
+  int64_t constant = 1;
+  UOp rest;
+  absl::InlinedVector<const UOp*, 4> factors = {&term};
+  while (!factors.empty()) {
+    const UOp& f = *factors.back();
+    factors.pop_back();
+    if (f.Is(Op::kMul)) {
+      factors.push_back(&f.src(1));
+      factors.push_back(&f.src(0));
+    } else if (f.vmin() < 0) {
+      return r;
+    } else if (f.Is(Op::kRange) && f.src(0).IsConst()) {
+      if (__builtin_mul_overflow(constant, f.vmax(), &constant)) return r;
+    } else {
+      rest = rest ? rest * f : f;
+    }
+  }
+  if (!rest) return {.terms = {}, .constant = constant};
+  if (constant == 0) return {};
+  return {.terms = {{rest, constant}}, .constant = 0};
+}
+
+}  // namespace
+
+std::optional<LinearForm> ExtremeForm(const LinearForm& form, bool upper) {
+  LinearForm r;
+  r.constant = form.constant;
+  for (const LinearTerm& t : form.terms) {
+    LinearForm value{.terms = {{t.term, 1}}, .constant = 0};
+    if ((t.coef > 0) == upper) {
+      value = LargestValue(t.term);
+    } else if (t.term.Is(Op::kRange)) {
+      value = {};
+    }
+    std::optional<LinearForm> sum = AddForms(r, value, t.coef);
+    if (!sum.has_value()) return std::nullopt;
+    r = *std::move(sum);
+  }
+  return r;
+}
+
 int64_t CoefGcd(const LinearForm& form) {
   uint64_t g = 0;
   for (const LinearTerm& t : form.terms) {

@@ -64,6 +64,11 @@ struct WideBounds {
 };
 std::optional<WideBounds> FormBounds(const LinearForm& form);
 
+// A form that is at least (`upper`) or at most `form` for all values: ranges, also as factors of
+// products of non-negative factors, stand at their last or first value, which may be symbolic.
+// nullopt where a number leaves int64.
+std::optional<LinearForm> ExtremeForm(const LinearForm& form, bool upper);
+
 // Largest integer that divides each coefficient (not the constant); 0 without terms.
 int64_t CoefGcd(const LinearForm& form);
 

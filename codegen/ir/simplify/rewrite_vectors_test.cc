@@ -159,7 +159,8 @@ void Check(const Vector& v, bool floor) {
   }
   Evaluator e(s);
   std::vector<Value> values;
-  for (const UOp& leaf : e.leaves()) values.push_back({.i = point.at(leaf.arg_as<VariableArg>().name)});
+  for (const UOp& leaf : e.leaves())
+    values.push_back({.i = point.at(leaf.arg_as<VariableArg>().name)});
   EXPECT_EQ(testing::ToString(e.Run(values), type), floor ? v.floor : v.trunc)
       << v.name << (floor ? " rounding down" : " rounding toward zero");
 }

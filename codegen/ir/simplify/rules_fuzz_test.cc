@@ -22,7 +22,7 @@ using testing::FindDifference;
 using testing::Generator;
 using testing::ToCpp;
 
-constexpr int kWanted = 1000;         // applications of each rule
+constexpr int kWanted = 1000;        // applications of each rule
 constexpr int kMaxTrials = 200'000;  // instances, until so many applications are found
 
 // Random instances of patterns.

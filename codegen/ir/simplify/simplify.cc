@@ -1,7 +1,7 @@
+#include "codegen/ir/simplify/simplify.h"
 #include "codegen/ir/rewrite.h"
 #include "codegen/ir/simplify/given.h"
 #include "codegen/ir/simplify/rules.h"
-#include "codegen/ir/simplify/simplify.h"
 
 namespace tg::ir {
 namespace {

@@ -11,7 +11,8 @@
 //   * comparisons are P < N + c with positive terms on each side, P < c, or the negation of that
 //     (`!(x < 3)` for x >= 3); coefficients have no common divisor;
 //   * divisions are FloorDiv and FloorMod by positive constants where the signs are known.
-// Subtraction and negation are spelled x + y*-1; for bools, + * max are | & |, and not is x != true.
+// Subtraction and negation are spelled x + y*-1; for bools, + * max are | & |, and not is x !=
+// true.
 //
 // Floats keep their order of evaluation. Only identities that give the same bits are used, except
 // that x + 0 becomes x (a negative zero keeps its sign then).

@@ -54,8 +54,8 @@ int Run(int64_t count, uint64_t seed) {
     gen.NewLeaves();
     const int depth = 2 + gen.Below(4);
     const DType d = gen.AnyType();
-    const UOp u = gen.OneIn(6) ? gen.Guarded(gen.OneIn(4) ? d : kIndex, depth)
-                               : gen.Expression(d, depth);
+    const UOp u =
+        gen.OneIn(6) ? gen.Guarded(gen.OneIn(4) ? d : kIndex, depth) : gen.Expression(d, depth);
     g_current = u;
     const UOp s = Simplify(u);
     changed += !(s == u);

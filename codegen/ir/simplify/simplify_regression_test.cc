@@ -8,8 +8,7 @@ namespace tg::ir {
 namespace {
 
 UOp Memory(int slot, DType d) {
-  return UOp::Make(Op::kLoad, d,
-                   {UOp::Make(Op::kIndex, d, {Param(slot, d, 1), IndexConst(0)})});
+  return UOp::Make(Op::kLoad, d, {UOp::Make(Op::kIndex, d, {Param(slot, d, 1), IndexConst(0)})});
 }
 
 TEST(SimplifyRegressionTest, Expressions) {
@@ -31,6 +30,13 @@ TEST(SimplifyRegressionTest, Expressions) {
       // Fixed-width sums have no order of terms: this went around in a circle.
       FloorMod(u64 + Cast(Range(6, 2), kUInt64) + Cast(any, kUInt64), 4),
       FloorDiv(Variable("a", 0, 9), -1) < huge,
+      // An exact integer bounded by int64 only is no int64: these wrapped, and did not.
+      Cast(Range(2, 0), kInt64) < Const(kInt64, INT64_MAX) + Cast(Range(2, 0), kInt64),
+      Cast(Variable("a", 1, 8), kInt64) * Const(kInt64, -(int64_t{1} << 61)) < 0,
+      CmpEq(Cast(Range(8, 0), kInt64) * Const(kInt64, -(int64_t{1} << 62)), Const(kInt64, 0)),
+      Cast(Cast(Range(12, 0), kInt64) - 1 + INT64_MIN, kIndex),
+      // Extreme constants in what Where and Max are congruent to.
+      FloorMod(Where(any, IndexConst(28), IndexConst(INT64_MIN + 2)), 4),
       // Bool arithmetic is logic, not numbers.
       Alu(Op::kSub, {any, Const(kBool, true)}),
       Alu(Op::kNeg, {any}),

@@ -14,7 +14,8 @@ std::string S(const UOp& u) { return PrintExpr(Simplify(u)); }
 UOp R(int64_t size, int id) { return Range(size, id); }
 UOp V(const char* name, int64_t min, int64_t max) { return Variable(name, min, max); }
 
-// --- Shapes of index arithmetic -------------------------------------------------------------------
+// --- Shapes of index arithmetic
+// -------------------------------------------------------------------
 
 TEST(IndexTest, Reshape) {
   const UOp flat = R(28, 0) * 28 + R(28, 1);
@@ -110,10 +111,14 @@ TEST(IndexTest, SymbolicSizes) {
   EXPECT_EQ(S(FloorMod(r * 4 + R(4, 3), m)), "r0 * 4 + r3");
   EXPECT_TRUE(ProvablyTrue(n < n + 1));
   EXPECT_TRUE(ProvablyTrue(Not(n * 3 < n * 2)));
+  EXPECT_TRUE(ProvablyTrue(r < n));
+  EXPECT_TRUE(ProvablyTrue(q * n + r < n * 8));
+  EXPECT_FALSE(ProvablyTrue(q * n + r < n * 7));
   EXPECT_FALSE(ProvablyTrue(r < 50));
 }
 
-// --- Sums, products -------------------------------------------------------------------------------
+// --- Sums, products
+// -------------------------------------------------------------------------------
 
 TEST(SumTest, Exact) {
   const UOp a = V("a", 0, 9), b = V("b", -5, 5);
@@ -134,10 +139,10 @@ TEST(SumTest, FixedWidthWraps) {
   EXPECT_EQ(S(a + 250 + 250), "uint8(a) + 244");
   EXPECT_EQ(S(a + a), "uint8(a) * 2");
   EXPECT_EQ(S(a * 128 + a * 128), "0");
-  // Not provable where it may wrap.
+  // Conditions on indices are conditions on exact integers, where nothing wraps.
   EXPECT_EQ(S(a + 10 < 20), "uint8(a) + 10 < 20");
-  EXPECT_EQ(S(Cast(V("s", 0, 100), kUInt8) + 10 < 20), "uint8(s) < 10");
-  EXPECT_EQ(S(CmpEq(a + 10, Const(kUInt8, 5))), "uint8(a) == 251");
+  EXPECT_EQ(S(Cast(V("s", 0, 100), kUInt8) + 10 < 20), "s < 10");
+  EXPECT_EQ(S(CmpEq(a + 10, Const(kUInt8, 5))), "a == 251");
 }
 
 TEST(SumTest, FloatsKeepTheirOrder) {
@@ -153,7 +158,8 @@ TEST(SumTest, FloatsKeepTheirOrder) {
   EXPECT_EQ(S((x * -1) * -1), "float32(x)");
 }
 
-// --- Conditions -----------------------------------------------------------------------------------
+// --- Conditions
+// -----------------------------------------------------------------------------------
 
 TEST(CompareTest, Exact) {
   const UOp a = V("a", 0, 9), b = V("b", 0, 5);
@@ -203,6 +209,10 @@ TEST(CastTest, Chains) {
   EXPECT_EQ(S(Cast(Cast(a, kInt32), kIndex)), "a");
   EXPECT_EQ(S(Cast(Cast(a, kInt64), kInt8)), "int8(a)");
   EXPECT_EQ(S(Cast(Cast(a, kUInt8), kInt32)), "int32(uint8(a))");
+  // Arithmetic on converted indices that cannot wrap is index arithmetic.
+  EXPECT_EQ(S(Cast(Cast(a, kInt32) * 2 + 1, kIndex)), "a * 2 + 1");
+  EXPECT_EQ(S(Cast(Cast(a, kInt32) * 4, kInt32) < 17), "a < 5");
+  EXPECT_EQ(S(Cast(Cast(R(200, 0), kUInt8) + 100, kIndex)), "weakint(uint8(r0) + 100)");
   const UOp h = Cast(a, kFloat16);
   EXPECT_EQ(Simplify(Cast(Cast(h, kFloat32), kFloat16)), h);
 }
@@ -218,7 +228,8 @@ TEST(DivisionTest, Truncating) {
   EXPECT_EQ(S(FloorDiv(b, IndexConst(0))), "b // 0");
 }
 
-// --- Graphs ---------------------------------------------------------------------------------------
+// --- Graphs
+// ---------------------------------------------------------------------------------------
 
 TEST(SimplifyTest, MillionNodes) {
   UOp u = V("a", 0, 9);

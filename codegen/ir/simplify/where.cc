@@ -45,9 +45,8 @@ const RuleSet& WhereRules() {
       Where(false, x, y) >> y,
       Where(t, x, x) >> x,
       // Invalid stands last; nothing else turns a choice around that has it.
-      Where(t, x, y) >> ([](const Match& m) {
-        return m[x].IsInvalid() ? Where(Not(m[t]), m[y], m[x]) : UOp();
-      }),
+      Where(t, x, y) >>
+          ([](const Match& m) { return m[x].IsInvalid() ? Where(Not(m[t]), m[y], m[x]) : UOp(); }),
       (Where(Not(t), x, y) >> Where(t, y, x)).If([](const Match& m) { return !m[y].IsInvalid(); }),
       // Choices between conditions are logic.
       (Where(t, true, false) >> t).If(IsBool),
