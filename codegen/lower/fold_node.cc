@@ -2,7 +2,6 @@
 
 #include "codegen/ir/fold.h"
 #include "codegen/ir/simplify/simplify.h"
-#include "codegen/lower/rebuild.h"
 
 namespace tg::lower {
 namespace {

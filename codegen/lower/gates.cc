@@ -45,8 +45,7 @@ UOp And(const UOp& a, const UOp& b) {
   return b.vmin() == 1 ? a : a & b;
 }
 
-// kIndex with the validity of its index as its gate. WHERE may stand below operations: the index
-// is valid where all of its parts are.
+// kIndex with the validity of its index as its gate.
 UOp Gate(const UOp& index, absl::Span<const UOp> src) {
   UOp gate = src.size() > 2 ? src[2] : ir::Const(ir::kBool, true);
   UOp i = src[1];
@@ -58,7 +57,7 @@ UOp Gate(const UOp& index, absl::Span<const UOp> src) {
   return UOp::Make(Op::kIndex, index.dtype(), {src[0], i, gate});
 }
 
-// WHERE(v, x, Invalid) moves out of the operation `u`.
+// WHERE(v, x, Invalid) moves out of the operation `u`: its result is valid where all sources are.
 UOp LiftInvalid(const UOp& u, absl::Span<const UOp> src) {
   absl::InlinedVector<UOp, 3> bare(src.begin(), src.end());
   UOp valid = ir::Const(ir::kBool, true);

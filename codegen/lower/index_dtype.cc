@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "absl/container/inlined_vector.h"
-#include "base/check.h"
 #include "codegen/lower/rebuild.h"
 
 namespace tg::lower {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "absl/container/inlined_vector.h"
 #include "codegen/ir/simplify/linear.h"
 
 namespace tg::lower {

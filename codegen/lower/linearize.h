@@ -16,6 +16,10 @@
 // after it. The load after the loop has an int64 index and those in the loop int32: that makes them
 // two nodes.
 //
+// A loop whose additions are all shut off by conditions that are known before it (padding) is put
+// into a kIf region. Where a turn combines several values, all accumulators take their first value,
+// then all the second: operands that they share are needed for a short time.
+//
 // A kThread range opens no loop (program.h). In a block, loads come just before their first use.
 // Loads of memory that the kernel also writes come before the stores to it.
 #ifndef TG_CODEGEN_LOWER_LINEARIZE_H_

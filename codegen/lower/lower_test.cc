@@ -266,8 +266,8 @@ TEST(Lower, RejectsWhatItCannotRun) {
 TEST(Lower, VerifiesWithSpec) {
   const UOp out = Param(0, kFloat32, 4), i = Range(4, 0);
   // Two types in one slot.
-  const UOp bad = Kernel(
-      {StoreLoop(out, i, ir::Cast(LoadAt(Param(0, ir::kInt32, 4), i), kFloat32), {i})});
+  const UOp bad =
+      Kernel({StoreLoop(out, i, ir::Cast(LoadAt(Param(0, ir::kInt32, 4), i), kFloat32), {i})});
   EXPECT_TRUE(Lower(bad, EverythingNative()).ok());
   const base::Scoped<int> spec(base::kSpec, 1);
   EXPECT_EQ(Lower(bad, EverythingNative()).status().code(), absl::StatusCode::kInvalidArgument);
