@@ -188,6 +188,27 @@ TEST_F(HazardTest, InPlaceTakesOneKernelAndNoMemory) {
   EXPECT_EQ(x.Index({77}).Item<int>(), 4);
 }
 
+TEST_F(HazardTest, StoresThatNothingNeeds) {
+  // The sum of no elements does not need x, whose assignment is below it all the same.
+  Tensor x = Stored({6, 1, 5});
+  x.SetIndex({Slice(1, 3)}, x.Index({Slice(0, 2)}));
+  EXPECT_EQ(x.Index({Slice(0, 0)}).Sum().Item<int>(), 0);
+  EXPECT_EQ(x.ToVector<float>(), (Values{6, 6, 1}));
+}
+
+TEST_F(HazardTest, TwoVersionsAsRoots) {
+  Tensor x = Stored({1, 2, 3, 4}).Clone();
+  const Tensor early = x.Reshape({2, 2});
+  x.Assign(x.Flip(0));
+  Tensor::Realize(std::vector<Tensor>{x, early});
+  EXPECT_EQ(early.ToVector<float>(), (Values{1, 2, 3, 4}));
+  EXPECT_EQ(x.ToVector<float>(), (Values{4, 3, 2, 1}));
+  // One tensor twice.
+  const Tensor constant = Full({3}, 2);
+  Tensor::Realize(std::vector<Tensor>{constant, constant, x, x});
+  EXPECT_EQ(constant.ToVector<float>(), (Values{2, 2, 2}));
+}
+
 TEST_F(HazardTest, MisuseIsNamed) {
   Tensor x = Stored({1, 2, 3});
   EXPECT_THROW(x.Assign(Ones({4})), ShapeError);

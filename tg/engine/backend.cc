@@ -39,6 +39,17 @@ void ThrowIfError(const char* what, const absl::Status& status) {
   throw UsageError(text);
 }
 
+// The roots, and all other stores below them: they must happen even where simplification finds that
+// nothing needs their results.
+UOp WithAllStores(absl::Span<const UOp> roots) {
+  std::vector<UOp> all(roots.begin(), roots.end());
+  ir::UOpSet known(roots.begin(), roots.end());
+  for (const UOp& u : ir::Toposort(ir::Sink(roots))) {
+    if (u.Is(ir::Op::kAfter) && known.insert(u).second) all.push_back(u);
+  }
+  return ir::Sink(all);
+}
+
 class EngineBackend : public Backend {
  public:
   std::string DefaultDevice() override {
@@ -72,7 +83,7 @@ class EngineBackend : public Backend {
   }
 
   void Realize(absl::Span<const UOp> roots) override {
-    const UOp sink = ir::Sink(roots);
+    const UOp sink = WithAllStores(roots);
     if (base::Get(base::kSpec) >= 1) ThrowIfError("graph", ir::VerifyTensor(sink));
     const schedule::NormalizedGraph g = schedule::Normalize(sink);
     const auto schedule = Schedule(g.sink);

@@ -89,7 +89,7 @@ class Run {
       return depends.at(x);
     };
     for (const auto& [x, result] : KeptHistories()) {
-      if (depends_on_overwritten(x)) stale_histories_.insert(x);
+      if (depends_on_overwritten(x)) overwritten_histories_.insert(x);
     }
     for (TensorImpl* t : LiveTensors()) {
       const UOp& below = BelowReshapes(t->uop);
@@ -103,7 +103,7 @@ class Run {
   }
 
   void Execute() {
-    if (roots_.empty() && replaced_.empty() && stale_histories_.empty()) return;
+    if (roots_.empty() && replaced_.empty() && overwritten_histories_.empty()) return;
     if (!roots_.empty()) {
       AddStaleTensors();
       GetBackend().Realize(RootsToRun());
@@ -217,7 +217,8 @@ class Run {
       for (TensorImpl* t : LiveTensors()) {
         const UOp& below = BelowReshapes(t->uop);
         if (realized_.contains(below) || KeptHistories().contains(below)) continue;
-        if (root_set_.contains(below)) continue;
+        // The root of a version that another root overwrites is a reader of it.
+        if (root_set_.contains(below) && !stale_.contains(below)) continue;
         if (IsStale(below, /*through_marks=*/false)) AddStale(*t);
       }
       for (const UOp& mark : marks_) AddMark(mark);
@@ -313,6 +314,7 @@ class Run {
     // A constant is better than memory that holds it: only who asked for memory gets it.
     for (TensorImpl* t : constants_) {
       const UOp& below = BelowReshapes(t->uop);
+      if (below.Is(Op::kBuffer)) continue;  // a tensor that was named twice
       auto it = realized_.find(below);
       const UOp& result = it != realized_.end() ? it->second : replaced_.at(below);
       t->uop = ir::Reshape(result, ir::ShapeOf(t->uop));
@@ -324,6 +326,7 @@ class Run {
     absl::erase_if(replaced_, is_constant);
     UOpMap map = std::move(replaced_);
     for (const UOp& after : final_) map.emplace(after, BufferOf(after));
+    stale_histories_.insert(overwritten_histories_.begin(), overwritten_histories_.end());
     for (const UOp& x : stale_histories_) {
       map.emplace(x, KeptHistories().at(x));
       KeptHistories().erase(x);
@@ -385,6 +388,7 @@ class Run {
   UOpSet final_;
   UOpSet stale_;
   UOpSet stale_histories_;
+  UOpSet overwritten_histories_;  // by somebody else, see Settle
   std::vector<UOp> marks_;
   absl::flat_hash_map<UOp, bool> memo_[2];
 };
