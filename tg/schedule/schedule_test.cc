@@ -297,6 +297,19 @@ TEST(ScheduleTest, PickingBecomesALoad) {
   for (const UOp& u : ir::Toposort(run.schedule().items[0].ast)) EXPECT_FALSE(u.Is(Op::kReduce));
 }
 
+// A choice between places that exclude each other: one of the loads has no valid index at all.
+TEST(ScheduleTest, ALoadFromNowhere) {
+  Runner run(std::vector<std::vector<float>>{{13}});
+  const UOp x = ir::Pad(Input(0, {1}), {{3, 1}});
+  // r[3:] = flip(x[:2]), as a choice.
+  const UOp late = ir::Pad(ir::Flip(ir::Shrink(x, {{0, 2}}), std::vector<int64_t>{0}), {{3, 0}});
+  const UOp old =
+      ir::CmpNe(ir::Pad(ir::Expand(ir::Reshape(ir::Const(ir::kInt32, 1), {1}), {3}), {{0, 2}}),
+                ir::Const(ir::kInt32, 0));
+  auto out = run.Run(ir::Sink({Output(ir::Where(old, x, late))}));
+  EXPECT_EQ(out[0], std::vector<float>(5, 0));
+}
+
 TEST(ScheduleTest, ReductionsOfNothing) {
   Runner run(std::vector<std::vector<float>>(1));
   const UOp x = Input(0, {3, 0});

@@ -17,6 +17,20 @@ UOp SimplifyGuarded(const UOp& u, void*) {
   return valid == v && value == x ? UOp() : Where(valid, value, u.src(2));
 }
 
+// What is loaded from no valid index never counts: 0, or the load's alternative.
+UOp LoadOfNothing(const UOp& u, void*) {
+  const UOp& index = u.src(0);
+  if (!index.Is(Op::kIndex) || index.src_count() < 2 || !index.src(1).IsInvalid()) return UOp();
+  return u.src_count() > 1 ? u.src(1) : Const(u.dtype(), 0);
+}
+
+const RuleSet& LoadRules() {
+  static const RuleSet& rules = *new RuleSet{
+      On({Op::kLoad}, LoadOfNothing, "load_of_nothing"),
+  };
+  return rules;
+}
+
 }  // namespace
 
 const RuleSet& ValidRules() {
@@ -29,7 +43,7 @@ const RuleSet& ValidRules() {
 const RuleSet& SymbolicRules() {
   static const RuleSet& rules =
       *new RuleSet(FoldRules() + IdentityRules() + CastRules() + LogicRules() + CompareRules() +
-                   WhereRules() + DivModRules() + SumRules() + ValidRules());
+                   WhereRules() + DivModRules() + SumRules() + ValidRules() + LoadRules());
   return rules;
 }
 
