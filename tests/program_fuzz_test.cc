@@ -114,7 +114,7 @@ bool SameKind(const std::string& a, const std::string& b) {
   return kind(a) == kind(b);
 }
 
-void CheckPrograms(int64_t first_seed, int64_t count, int steps,
+void CheckPrograms(int64_t first_seed, int64_t count, int steps, bool large,
                    const std::vector<std::pair<Configuration, int>>& configurations) {
   const bool forks = FromEnvironment("TG_FUZZ_FORK", 0) != 0;
   Backend* engine = &GetBackend();
@@ -123,7 +123,7 @@ void CheckPrograms(int64_t first_seed, int64_t count, int steps,
     const uint64_t seed = static_cast<uint64_t>(first_seed + n);
     OnReferenceBackend reference;
     Backend* oracle = &GetBackend();
-    const Program program = Generate(seed, steps);
+    const Program program = Generate(seed, steps, large);
     const std::vector<OracleValue> expected = Expected(program);
     for (const auto& [configuration, every] : configurations) {
       if (n % every != 0) continue;
@@ -155,12 +155,24 @@ TEST(ProgramFuzzTest, AgreesWithTheOracle) {
   std::printf("seeds %lld to %lld\n", static_cast<long long>(seed),
               static_cast<long long>(seed + count - 1));
   CheckPrograms(seed, count, static_cast<int>(FromEnvironment("TG_FUZZ_STEPS", 14)),
+                /*large=*/false,
                 {{{.dev = "REF", .noopt = 0}, 1},
                  {{.dev = "INTERP", .noopt = 1}, 1},
                  {{.dev = "INTERP", .noopt = 0}, 3},
                  {{.dev = "CPU", .noopt = 0}, 1},
                  {{.dev = "CPU", .noopt = 1}, 3},
                  {{.dev = "CPU", .noopt = 0, .no_memory_planner = 1, .split_threshold = 4}, 2},
+                 {{.dev = "CPU:CLANG", .noopt = 0}, 10}});
+}
+
+TEST(ProgramFuzzTest, LargeProgramsAgreeWithTheOracle) {
+  const int64_t seed = FromEnvironment("TG_FUZZ_SEED", 1);
+  const int64_t count = FromEnvironment("TG_FUZZ_COUNT", 250) / 5;
+  CheckPrograms(seed, count, static_cast<int>(FromEnvironment("TG_FUZZ_STEPS", 14)),
+                /*large=*/true,
+                {{{.dev = "CPU", .noopt = 0}, 1},
+                 {{.dev = "INTERP", .noopt = 0}, 10},
+                 {{.dev = "CPU", .noopt = 1}, 5},
                  {{.dev = "CPU:CLANG", .noopt = 0}, 10}});
 }
 

@@ -382,7 +382,8 @@ OracleValue Keep(const Tensor& t, double error) {
           .error = error};
 }
 
-constexpr int64_t kMaxElements = 600;
+constexpr int64_t kMaxElements = 60'000;
+constexpr int64_t kMaxSmallElements = 600;
 constexpr double kMaxMagnitude = 1e6;
 
 // Runs one step on plain values. Throws tg::Error where it must not be.
@@ -440,7 +441,7 @@ void OracleStep(const Step& s, std::vector<OracleValue>& values) {
 
 class Generator {
  public:
-  Generator(uint64_t seed, int steps) : rng_(seed), steps_(steps) {}
+  Generator(uint64_t seed, int steps, bool large) : rng_(seed), steps_(steps), large_(large) {}
 
   Program Run() {
     const int leaves = 1 + Int(3);
@@ -471,6 +472,10 @@ class Generator {
     try {
       OracleStep(s, values_);
     } catch (const Error&) {
+      return;
+    }
+    if (!large_ && Product(values_.back().shape) > kMaxSmallElements) {
+      values_.pop_back();
       return;
     }
     if (IsMutation(s.kind)) mutated_.insert(s.in[0]);
@@ -505,7 +510,10 @@ class Generator {
     std::vector<int64_t> s(Int(5));
     for (int64_t& d : s) {
       static constexpr int64_t kSizes[] = {1, 1, 2, 3, 3, 4, 4, 5, 6, 7, 8};
-      d = Chance(0.04) ? 0 : kSizes[Int(std::size(kSizes))];
+      static constexpr int64_t kLargeSizes[] = {1, 3, 8, 16, 17, 32, 33, 64, 100};
+      d = Chance(large_ ? 0.01 : 0.04) ? 0
+          : large_                     ? kLargeSizes[Int(std::size(kLargeSizes))]
+                                       : kSizes[Int(std::size(kSizes))];
     }
     return s;
   }
@@ -800,6 +808,7 @@ class Generator {
 
   std::mt19937_64 rng_;
   int steps_;
+  bool large_;
   Program program_;
   std::vector<OracleValue> values_;
   std::set<int> mutated_;
@@ -818,7 +827,9 @@ std::vector<OracleValue> Expected(const Program& program) {
   return roots;
 }
 
-Program Generate(uint64_t seed, int steps) { return Generator(seed, steps).Run(); }
+Program Generate(uint64_t seed, int steps, bool large) {
+  return Generator(seed, steps, large).Run();
+}
 
 std::vector<std::vector<std::byte>> Execute(const Program& program) {
   std::vector<Tensor> values;

@@ -125,8 +125,9 @@ struct Program {
 // Throws tg::Error where a step does not fit its operands.
 std::vector<OracleValue> Expected(const Program& program);
 
-// A program of about `steps` steps. Needs the reference backend.
-Program Generate(uint64_t seed, int steps);
+// A program of about `steps` steps, on tensors of at most a few hundred elements, or with `large`
+// some ten thousand: enough for vectors, tiles and threads. Needs the reference backend.
+Program Generate(uint64_t seed, int steps, bool large = false);
 
 // The bytes of the roots, by the backend that is set.
 std::vector<std::vector<std::byte>> Execute(const Program& program);
