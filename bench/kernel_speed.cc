@@ -1,11 +1,12 @@
 // Prints how fast the optimizer's kernels run on one core, in GFLOP/s and as a part of its FMA
 // peak.
 //
-//   bazel run //bench:kernel_speed -- [--asm] [--ir] [--opts "SPLIT(...), ..."] [NAME]
+//   bazel run //bench:kernel_speed -- [--asm] [--ir] [--opts "SPLIT(...), ..."]
+//       [--cpu x86-64-v3] [NAME]
 //
 // Times are processor time, the best of some runs: what other processes take does not count.
 //
-// NAME: only kernels whose name contains it. --opts replaces the hand-coded steps.
+// A + after a name: for each operand that is read from packed memory. NAME: only kernels whose name contains it. --opts replaces the hand-coded steps.
 #include <sys/mman.h>
 #include <time.h>
 
@@ -21,6 +22,7 @@
 #include "codegen/lower/lower.h"
 #include "codegen/opt/opt_text.h"
 #include "codegen/opt/optimize.h"
+#include "codegen/opt/pack.h"
 #include "codegen/opt/testing/kernels.h"
 #include "codegen/render/llvm/llvm_cpu_renderer.h"
 #include "codegen/render/testing/run_program.h"
@@ -54,6 +56,7 @@ struct Options {
   bool assembly = false;
   bool ir = false;
   std::string opts;
+  std::string cpu;
   std::string name;
 };
 
@@ -121,8 +124,17 @@ void Measure(const NamedKernel& k, const render::Renderer& renderer, const Optio
   std::fflush(stdout);
 }
 
+// The kernel with its operands packed, as the scheduler does it.
+NamedKernel Packed(NamedKernel k, const render::Target& target) {
+  while (auto p = FindPack(k.ast, target)) {
+    k.ast = p->kernel;
+    k.name += "+";
+  }
+  return k;
+}
+
 void Run(const Options& options) {
-  const auto renderer = render::MakeLlvmCpuRenderer();
+  const auto renderer = render::MakeLlvmCpuRenderer({.cpu = options.cpu});
   const double peak = bench::MeasureFmaGflops(1);
   std::printf("FMA peak of a core: %.0f GFLOP/s\n", peak);
   const ConvShape conv1{.b = 512, .y = 24, .x = 24, .co = 32, .ci = 1, .k = 5};
@@ -153,7 +165,7 @@ void Run(const Options& options) {
                                RowWise(4096, 1024),
                                MaxPool(512, 10, 10, 32)}) {
     if (k.name.find(options.name) == std::string::npos) continue;
-    Measure(k, *renderer, options, peak);
+    Measure(Packed(k, renderer->target()), *renderer, options, peak);
   }
 }
 
@@ -169,6 +181,8 @@ int main(int argc, char** argv) {
       options.ir = true;
     } else if (std::strcmp(argv[i], "--opts") == 0 && i + 1 < argc) {
       options.opts = argv[++i];
+    } else if (std::strcmp(argv[i], "--cpu") == 0 && i + 1 < argc) {
+      options.cpu = argv[++i];
     } else {
       options.name = argv[i];
     }

@@ -80,7 +80,10 @@ TEST(Heuristics, ConvolutionForward) {
 TEST(Heuristics, ConvolutionInputGradient) {
   const Chosen c(ConvInputGrad(kConv2, true));
   ExpectConvolution(c, 3, 0, 32);
-  // The conditions depend on the window only: its loops are outside.
+  // Conditions are those of a whole tile, which therefore is over images, and of the window's loops,
+  // which are outside: lowering skips the padding.
+  EXPECT_EQ(c.Of(1, kUp), 1) << c.text;
+  EXPECT_EQ(c.Of(2, kUp), 1) << c.text;
   std::vector<int32_t> reduces;
   for (const Axis& a : c.kernel.axes()) {
     if (a.type == AxisType::kReduce) {

@@ -69,7 +69,12 @@ class Packer {
   bool IsPackable(const Nest& nest, int access, int lane) const {
     const Access& a = map_.accesses[access];
     if (a.store || a.slot < 0 || IsWritten(a.slot)) return false;
-    if (a.coef[lane] == 0 || a.coef[lane] == 1) return false;
+    if (a.coef[lane] == 0) return false;
+    // Lanes are neighbours already; but panels may be better than rows that are far apart.
+    if (a.coef[lane] == 1 && (PanelOf(lane) == kernel_.roots()[lane].size ||
+                              !StepsFar(kernel_, map_, nest, access))) {
+      return false;
+    }
     if (a.index.src_count() != 2 || !ir::GetValid(a.index.src(1)).IsConstInt(1)) return false;
     double places = 1;
     for (const ir::LinearTerm& t : ir::SumTerms(a.index.src(1)).terms) {
@@ -79,6 +84,15 @@ class Packer {
     }
     return places <= static_cast<double>(kMaxGrowth * a.elements) &&
            nest.iterations / places >= kMinUses;
+  }
+
+  // Lanes of a panel; all of the axis where it is not divided.
+  int64_t PanelOf(int lane) const {
+    const int64_t lanes = kernel_.roots()[lane].size;
+    for (int64_t p : kPanels) {
+      if (lanes > p && lanes % p == 0) return p;
+    }
+    return lanes;
   }
 
   // The axes of the packed memory, outermost first: outputs, reductions as the other operands
@@ -106,13 +120,7 @@ class Packer {
   // The place of an element: `value[i]` is the value of axis layout[i].
   UOp Place(const std::vector<int>& layout, const std::vector<UOp>& value) const {
     const int64_t lanes = kernel_.roots()[layout.back()].size;
-    int64_t panel = lanes;
-    for (int64_t p : kPanels) {
-      if (lanes > p && lanes % p == 0) {
-        panel = p;
-        break;
-      }
-    }
+    const int64_t panel = PanelOf(layout.back());
     UOp at = panel == lanes ? ir::IndexConst(0) : ir::FloorDiv(value.back(), panel);
     for (size_t i = 0; i + 1 < layout.size(); ++i) {
       at = at * kernel_.roots()[layout[i]].size + value[i];

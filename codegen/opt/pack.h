@@ -2,7 +2,8 @@
 // order in memory, and the two kernels that it takes.
 //
 // A convolution reads weights w[co][ci][ky][kx] and wants co in vector lanes; a product with a
-// transposed matrix likewise. Copying such an operand once, lanes innermost, costs little where it
+// transposed matrix likewise. A large matrix is read in columns of rows that are pages apart, and is
+// better stored in panels. Copying such an operand once, lanes innermost, costs little where it
 // is used often. The scheduler asks, and if the answer is yes makes a buffer, runs `pack` before
 // the kernel and `kernel` in its place:
 //

@@ -88,6 +88,19 @@ TEST(Pack, WideLanesComeInPanels) {
   EXPECT_FALSE(FindPack(p->kernel, Avx512()).has_value());
 }
 
+// With few registers a tile loads more often, and panels pay.
+TEST(Pack, LargeMatricesComeInPanels) {
+  render::Target avx2 = Avx512();
+  avx2.vector_bytes = 32;
+  avx2.vector_registers = 16;
+  const auto p = FindPack(Matmul(1024, 1024, 1024, false, false).ast, avx2);
+  ASSERT_TRUE(p.has_value());
+  EXPECT_EQ(p->slot, 2);
+  EXPECT_FALSE(FindPack(p->kernel, avx2).has_value());
+  EXPECT_FALSE(FindPack(Matmul(1024, 512, 1024, false, false).ast, avx2).has_value());
+  EXPECT_FALSE(FindPack(Matmul(4, 1024, 1024, false, false).ast, avx2).has_value());
+}
+
 TEST(Pack, NotWhatIsUsedOnce) {
   EXPECT_FALSE(FindPack(Transpose(64, 64).ast, Avx512()).has_value());
   EXPECT_FALSE(FindPack(Matmul(8, 512, 512, false, true).ast, Avx512()).has_value());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace tg::opt {
 namespace {
@@ -17,6 +18,10 @@ constexpr double kLoadCycles = 0.5;
 constexpr double kVectorLoadCycles = 0.75;
 // Data that is used once comes from further away.
 constexpr double kStreamCycles = 2;
+// Rows that are pages apart, see StepsFar.
+constexpr int64_t kPage = 4096;
+constexpr int64_t kManySteps = 64;
+constexpr double kFarFactor = 3;
 // Each further stream of such data disturbs the prefetchers.
 constexpr double kStreamPenalty = 0.02;
 // Reductions up to this length are expanded as a whole: the additions of several outputs overlap.
@@ -31,6 +36,9 @@ constexpr double kScatterCycles = 2.5;
 // Computing a condition per lane, and a load under it.
 constexpr double kMaskFactor = 1.5;
 constexpr double kGateCycles = 0.3;
+// A condition between a reduction and an output (is the tap inside of the image?) that is the same
+// for all of a tile lets lowering skip iterations. What it costs when it is not, for each such axis.
+constexpr double kSplitCondition = 1.15;
 
 // A candidate must be this much better than a smaller one.
 constexpr double kWorthwhile = 0.97;
@@ -260,6 +268,17 @@ Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& ta
   return core;
 }
 
+bool StepsFar(const Kernel& kernel, const AccessMap& map, const Nest& nest, int access) {
+  const Access& a = map.accesses[access];
+  int64_t steps = 1;
+  for (int r : nest.reduces) {
+    if (a.coef[r] == 0) continue;
+    if (std::abs(a.coef[r]) * a.bytes < kPage) return false;
+    steps *= std::max<int64_t>(1, kernel.roots()[r].padded);
+  }
+  return steps >= kManySteps;
+}
+
 int64_t Registers(int64_t lanes, const Core& core) {
   const auto whole = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(lanes)));
   return std::max<int64_t>(1, whole / core.lanes);
@@ -294,6 +313,9 @@ double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Ti
       }
     }
     if (stream) times *= 1 + kStreamPenalty * (times - 1);
+    if (!stream && lane.root >= 0 && a.DependsOn(lane.root) && StepsFar(kernel, map, n, i)) {
+      times *= kFarFactor;
+    }
     memory += times * AccessCycles(a, stream, lane, core);
   }
   const double alu = n.ops * copies * registers * kAluCycles;
@@ -308,6 +330,20 @@ double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Ti
     cycles += kLoopOverhead / length;
   } else {
     cycles = std::max(cycles, kLatency) + kLoopOverhead;
+  }
+
+  if (n.reduce) {
+    auto splits = [&](int root) {
+      return std::any_of(n.accesses.begin(), n.accesses.end(), [&](int i) {
+        const Access& a = map.accesses[i];
+        return a.gate[root] && std::any_of(n.reduces.begin(), n.reduces.end(),
+                                           [&a](int r) { return a.gate[r]; });
+      });
+    };
+    if (output_lane && splits(tile.lane.root)) cycles *= kSplitCondition;
+    for (const auto& [root, f] : tile.upcasts) {
+      if (splits(root)) cycles *= kSplitCondition;
+    }
   }
 
   double elements = copies * static_cast<double>(lane.count);

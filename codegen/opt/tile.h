@@ -38,6 +38,10 @@ struct Core {
 // For the types that `kernel` loads, stores and reduces.
 Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& target);
 
+// Whether each iteration of a reduction of `nest` reads `access` a page or more further on: rows of a
+// large matrix. Lines of such a column fall on each other in the caches.
+bool StepsFar(const Kernel& kernel, const AccessMap& map, const Nest& nest, int access);
+
 // How many registers a value of `lanes` lanes takes: compilers widen to the next power of two.
 int64_t Registers(int64_t lanes, const Core& core);
 
