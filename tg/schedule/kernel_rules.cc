@@ -111,8 +111,9 @@ UOp PickElement(const UOp& u) {
   ir::UOpMap at_element = {{range, equal}};
   for (const UOp& n : ir::Toposort(where)) {
     if (!n.Is(Op::kIndex) || !n.DependsOnRange(range)) continue;
-    const UOp index = ir::Substitute(ir::GetIndex(n.src(1)), {{range, equal}});
-    const UOp valid = ir::Substitute(ir::GetValid(n.src(1)), {{range, equal}});
+    // Indices may hold loads, which come before them.
+    const UOp index = ir::Substitute(ir::GetIndex(n.src(1)), at_element);
+    const UOp valid = ir::Substitute(ir::GetValid(n.src(1)), at_element);
     at_element.emplace(
         n,
         UOp::Make(Op::kIndex, n.dtype(),
