@@ -20,16 +20,16 @@ namespace {
 using Kind = StepKind;
 
 constexpr const char* kNames[] = {
-    "leaf",     "full",    "arange",     "neg",        "relu",    "abs",      "square",
-    "sign",     "not",     "cast",       "bitcast",    "floor",   "halve",    "add",
-    "sub",      "mul",     "max",        "min",        "less",    "equal",    "and",
-    "or",       "xor",     "where",      "shl",        "shr",     "floordiv", "mod",
-    "truncdiv", "sigmoid", "tanh",       "sin",        "exp",     "sqrt",     "log",
-    "recip",    "sum",     "reduce_max", "reduce_min", "prod",    "mean",     "argmax",
-    "cumsum",   "softmax", "matmul",     "conv",       "maxpool", "reshape",  "permute",
-    "flip",     "shrink",  "pad",        "expand",     "roll",    "cat",      "unfold",
-    "repeat",   "gather",  "stride",     "contiguous", "clone",   "assign",   "setindex",
-    "shift",    "realize",
+    "leaf",     "full",     "arange",    "neg",     "relu",       "abs",        "square",
+    "sign",     "not",      "cast",      "bitcast", "floor",      "halve",      "add",
+    "sub",      "mul",      "max",       "min",     "less",       "equal",      "and",
+    "or",       "xor",      "where",     "shl",     "shr",        "floordiv",   "mod",
+    "truncdiv", "rampdiv",  "rampshift", "sigmoid", "tanh",       "sin",        "exp",
+    "sqrt",     "log",      "recip",     "sum",     "reduce_max", "reduce_min", "prod",
+    "mean",     "argmax",   "cumsum",    "softmax", "matmul",     "conv",       "maxpool",
+    "reshape",  "permute",  "flip",      "shrink",  "pad",        "expand",     "roll",
+    "cat",      "unfold",   "repeat",    "gather",  "stride",     "contiguous", "clone",
+    "assign",   "setindex", "shift",     "realize",
 };
 static_assert(std::size(kNames) == static_cast<size_t>(Kind::kRealize) + 1);
 
@@ -76,6 +76,13 @@ std::vector<Indexer> Slices(const std::vector<int64_t>& p, int ndim) {
   std::vector<Indexer> r;
   for (int i = 0; i < ndim; ++i) r.push_back(Slice(p[3 * i], p[3 * i + 1], p[3 * i + 2]));
   return r;
+}
+
+// first, first + 1, .. along the last axis: where it is padded or cut, its formula goes on.
+Tensor Ramp(int64_t first, const Tensor& like) {
+  const int64_t n = like.ndim() == 0 ? 1 : like.Dim(-1);
+  const Tensor ramp = Arange(first, first + n, 1, {like.dtype(), {}});
+  return like.ndim() == 0 ? ramp.Reshape({}) : ramp;
 }
 
 // A step that has a value.
@@ -145,6 +152,10 @@ Tensor Apply(const Step& s, absl::Span<const Tensor> in) {
       return in[0].Mod(p[0]);
     case Kind::kTruncDiv:
       return in[0].TruncDiv(p[0]);
+    case Kind::kDivideByRamp:
+      return in[0].FloorDiv(Ramp(p[0], in[0])) + in[0].Mod(Ramp(1, in[0]));
+    case Kind::kShiftByRamp:
+      return in[0] >> Ramp(0, in[0]);
     case Kind::kSigmoid:
       return in[0].Sigmoid();
     case Kind::kTanh:
@@ -560,12 +571,15 @@ class Generator {
       }
     } else if (what < 0.22) {
       if (v.dtype.IsFloat() || v.dtype.IsBool()) return std::nullopt;
-      static constexpr Kind kInts[] = {Kind::kShiftLeft, Kind::kShiftRight, Kind::kFloorDiv,
-                                       Kind::kMod, Kind::kTruncDiv};
+      static constexpr Kind kInts[] = {Kind::kShiftLeft,    Kind::kShiftRight,  Kind::kFloorDiv,
+                                       Kind::kDivideByRamp, Kind::kShiftByRamp, Kind::kMod,
+                                       Kind::kTruncDiv};
       s.kind = kInts[Int(std::size(kInts))];
       const bool shift = s.kind == Kind::kShiftLeft || s.kind == Kind::kShiftRight;
+      const bool ramp = s.kind == Kind::kDivideByRamp || s.kind == Kind::kShiftByRamp;
+      if (ramp && ndim > 0 && v.shape.back() > v.dtype.bytes() * 8) return std::nullopt;
       int64_t by = Between(1, 7);
-      if (!shift && v.dtype.IsSigned() && Chance(0.3)) by = -by;
+      if (!shift && !ramp && v.dtype.IsSigned() && Chance(0.3)) by = -by;
       s.params = {shift ? Int(v.dtype.bytes() * 8) : by};
     } else if (what < 0.42) {
       static constexpr Kind kBinary[] = {

@@ -54,6 +54,8 @@ enum class StepKind {
   kFloorDiv,
   kMod,
   kTruncDiv,
+  kDivideByRamp,
+  kShiftByRamp,
   // Elementwise with rounding.
   kSigmoid,
   kTanh,

@@ -463,8 +463,29 @@ class Rangeifier {
       default:
         TG_CHECK(ir::IsElementwise(u.op()))
             << ir::OpName(u.op()) << " in a kernel has no meaning yet";
+        if (d.valid && src.size() == 2) src[1] = Guarded(u.op(), src[1], d.valid);
         return UOp::Make(u.op(), u.dtype(), src, u.arg());
     }
+  }
+
+  // The divisor, or number of bits to shift by, of an operation that is computed also where its
+  // value does not matter: there nobody has seen to it that it is no zero, or not too many.
+  static UOp Guarded(Op op, const UOp& x, const UOp& valid) {
+    switch (op) {
+      case Op::kShl:
+      case Op::kShr:
+        if (x.vmin() >= 0 && x.vmax() < x.dtype().bits()) return x;
+        break;
+      case Op::kCdiv:
+      case Op::kCmod:
+      case Op::kFloorDiv:
+      case Op::kFloorMod:
+        if (x.vmin() > 0 || x.vmax() < 0) return x;
+        break;
+      default:
+        return x;
+    }
+    return ir::Where(valid, x, ir::Const(x.dtype(), 1));
   }
 
   void AddRead(int root, const UOp& memory, int64_t version) {
