@@ -9,6 +9,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -174,6 +175,17 @@ TEST(ProgramFuzzTest, LargeProgramsAgreeWithTheOracle) {
                  {{.dev = "INTERP", .noopt = 0}, 10},
                  {{.dev = "CPU", .noopt = 1}, 5},
                  {{.dev = "CPU:CLANG", .noopt = 0}, 10}});
+}
+
+TEST(ProgramFuzzTest, AllKindsOfStepsOccur) {
+  OnReferenceBackend reference;
+  std::map<StepKind, int> kinds;
+  for (uint64_t seed = 1; seed <= 250; ++seed) {
+    for (const Step& s : Generate(seed, 14).steps) ++kinds[s.kind];
+  }
+  for (int k = 0; k <= static_cast<int>(StepKind::kRealize); ++k) {
+    EXPECT_GE(kinds[static_cast<StepKind>(k)], 3) << "kind " << k;
+  }
 }
 
 // The comparison finds what it should: a root with one element changed.

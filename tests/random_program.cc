@@ -20,16 +20,16 @@ namespace {
 using Kind = StepKind;
 
 constexpr const char* kNames[] = {
-    "leaf",     "full",     "arange",    "neg",     "relu",       "abs",        "square",
-    "sign",     "not",      "cast",      "bitcast", "floor",      "halve",      "add",
-    "sub",      "mul",      "max",       "min",     "less",       "equal",      "and",
-    "or",       "xor",      "where",     "shl",     "shr",        "floordiv",   "mod",
-    "truncdiv", "rampdiv",  "rampshift", "sigmoid", "tanh",       "sin",        "exp",
-    "sqrt",     "log",      "recip",     "sum",     "reduce_max", "reduce_min", "prod",
-    "mean",     "argmax",   "cumsum",    "softmax", "matmul",     "conv",       "maxpool",
-    "reshape",  "permute",  "flip",      "shrink",  "pad",        "expand",     "roll",
-    "cat",      "unfold",   "repeat",    "gather",  "stride",     "contiguous", "clone",
-    "assign",   "setindex", "shift",     "realize",
+    "leaf",     "full",    "arange",    "neg",     "relu",       "abs",        "square",
+    "sign",     "not",     "cast",      "bitcast", "floor",      "halve",      "add",
+    "sub",      "mul",     "max",       "min",     "less",       "equal",      "and",
+    "or",       "xor",     "where",     "shl",     "shr",        "floordiv",   "mod",
+    "truncdiv", "rampdiv", "rampshift", "sigmoid", "tanh",       "sin",        "exp",
+    "sqrt",     "log",     "recip",     "sum",     "reduce_max", "reduce_min", "prod",
+    "mean",     "argmax",  "cumsum",    "softmax", "matmul",     "conv",       "maxpool",
+    "gradient", "reshape", "permute",   "flip",    "shrink",     "pad",        "expand",
+    "roll",     "cat",     "unfold",    "repeat",  "gather",     "stride",     "contiguous",
+    "clone",    "assign",  "setindex",  "shift",   "realize",
 };
 static_assert(std::size(kNames) == static_cast<size_t>(Kind::kRealize) + 1);
 
@@ -83,6 +83,47 @@ Tensor Ramp(int64_t first, const Tensor& like) {
   const int64_t n = like.ndim() == 0 ? 1 : like.Dim(-1);
   const Tensor ramp = Arange(first, first + n, 1, {like.dtype(), {}});
   return like.ndim() == 0 ? ramp.Reshape({}) : ramp;
+}
+
+// The gradient of some function of x, times the function's value.
+Tensor GradientOf(int64_t function, const Tensor& value) {
+  Tensor x = value.Detach(), y;
+  const int last = x.ndim() - 1;
+  switch (function) {
+    case 0:
+      y = x.Clamp(-4, 4).Softmax();
+      break;
+    case 1:
+      y = x.LayerNorm();
+      break;
+    case 2:
+      y = x.MatMul(x.Transpose(-1, -2));
+      break;
+    case 3:
+      y = (x * 0.25).Tanh().CumSum(last);
+      break;
+    case 4:
+      y = x.Max(last) * x.Mean(0).Sum();
+      break;
+    case 5:
+      y = x.Unfold(last, std::min<int64_t>(2, x.Dim(last)), 1)
+              .Square()
+              .Pad(std::vector<std::pair<int64_t, int64_t>>(static_cast<size_t>(x.ndim()) + 1,
+                                                            {1, 0}));
+      break;
+    case 6: {
+      // A convolution of x with a part of itself.
+      const int64_t n = x.NumElements(), side = std::min<int64_t>(n, 5);
+      const Tensor image = x.Flatten().Reshape({1, 1, 1, n}).Expand({2, 1, 3, n});
+      const Tensor kernel = x.Flatten().Shrink({{{Sint(0), Sint(side)}}}).Reshape({1, 1, 1, side});
+      y = image.Conv2d(kernel.Expand({3, 1, 2, side}), Tensor(), {.padding = 1}).Relu();
+      break;
+    }
+    default:
+      y = Tensor::Cat({x.Flip(last), x.Sin()}, 0).Var(Axes(), false, 0);
+      break;
+  }
+  return y.Gradient({x}, y.Detach())[0];
 }
 
 // A step that has a value.
@@ -192,6 +233,8 @@ Tensor Apply(const Step& s, absl::Span<const Tensor> in) {
       return in[0].Conv2d(in[1], Tensor(), {.stride = p[0], .dilation = p[1], .padding = p[2]});
     case Kind::kMaxPool:
       return in[0].MaxPool2d({.kernel = p[0], .stride = p[1], .padding = 0});
+    case Kind::kGradient:
+      return GradientOf(p[0], in[0]);
     case Kind::kReshape:
       return in[0].Reshape(ToShape(s.shape));
     case Kind::kPermute:
@@ -368,6 +411,10 @@ std::optional<double> ErrorOf(const Step& s, absl::Span<const Operand> in, const
       return worst + (in[0].magnitude + worst) * eps * static_cast<double>(n + 4);
     case Kind::kProd:
       return n <= 1 ? std::optional<double>(worst) : std::nullopt;
+    case Kind::kGradient:
+      // Nothing better is known than how much may cancel.
+      if (inexact) return std::nullopt;
+      return 500 * eps * (1 + magnitude + in[0].magnitude * in[0].magnitude * in[0].magnitude);
     case Kind::kMatMul:
     case Kind::kConv: {
       const double terms = s.kind == Kind::kMatMul
@@ -587,8 +634,17 @@ class Generator {
           Kind::kMin, Kind::kLess, Kind::kEqual, Kind::kAnd, Kind::kOr,  Kind::kXor, Kind::kWhere};
       s.kind = kBinary[Int(std::size(kBinary))];
       if (s.kind == Kind::kWhere) {
-        s.in = {Pick(), a, Partner(a)};
-        if (!values_[s.in[0]].dtype.IsBool()) return std::nullopt;
+        // A condition that fits, or else one is made.
+        int condition = -1;
+        for (int tries = 0; tries < 10 && condition < 0; ++tries) {
+          const int c = Partner(a);
+          if (values_[c].dtype.IsBool()) condition = c;
+        }
+        s.in = {condition, a, Partner(a)};
+        if (condition < 0) {
+          s.kind = Kind::kLess;
+          s.in = {a, Partner(a)};
+        }
       } else {
         s.in = {a, Partner(a)};
         if (Chance(0.5)) std::swap(s.in[0], s.in[1]);
@@ -614,7 +670,7 @@ class Generator {
       if (s.kind == Kind::kMean && !v.dtype.IsFloat()) return std::nullopt;
       // The greatest of nothing is an infinity, and the mean a NaN.
       if (Product(v.shape) == 0 && s.kind != Kind::kSum) return std::nullopt;
-    } else if (what < 0.64) {
+    } else if (what < 0.66) {
       return Contraction(a);
     } else if (what < 0.84) {
       return Movement(a);
@@ -647,6 +703,15 @@ class Generator {
 
   std::optional<Step> Contraction(int a) {
     Step s;
+    const DType d = values_[a].dtype;
+    if (Chance(0.4) && (d == kFloat32 || d == kFloat64)) {
+      if (values_[a].shape.empty() || Product(values_[a].shape) == 0) return std::nullopt;
+      s.kind = Kind::kGradient;
+      s.in = {a};
+      s.params = {Int(8)};
+      if (s.params[0] == 2 && values_[a].shape.size() < 2) return std::nullopt;
+      return s;
+    }
     const std::vector<int64_t>& x = values_[a].shape;
     if (x.size() == 4 && Chance(0.7)) {
       if (Chance(0.4)) {

@@ -76,6 +76,7 @@ enum class StepKind {
   kMatMul,
   kConv,
   kMaxPool,
+  kGradient,
   // Movement.
   kReshape,
   kPermute,
