@@ -134,7 +134,8 @@ bool RealizePolicy::ShouldRealize(const UOp& u, absl::Span<const DemandView> dem
   if (demands.size() > 1 && EndsReduction(u)) return true;
   // Values in several kernels share nothing; in one kernel the compiler hoists what it can.
   const double inline_cost = evaluations * (info.cost + info.loads * kLoadCost);
-  const double realize_cost = size * (info.cost + kStoreCost) + evaluations * kLoadCost;
+  const double realize_cost =
+      size * (info.cost + info.loads * kLoadCost + kStoreCost) + evaluations * kLoadCost;
   return inline_cost > realize_cost;
 }
 
