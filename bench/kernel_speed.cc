@@ -142,7 +142,7 @@ void Run(const Options& options) {
   const ConvShape conv3{.b = 512, .y = 8, .x = 8, .co = 64, .ci = 32, .k = 3};
   for (const NamedKernel& k : {ConvForward(conv2, false, true),
                                ConvForward(conv2, true, true),
-                               ConvInputGrad(conv2, true),
+                               ConvInputGrad(conv2, true), ConvInputGrad(conv2, false, true),
                                ConvWeightGrad(conv2, 64),
                                ConvWeightGrad(conv2, 16),
                                ConvForward(conv1, false, true),

@@ -40,6 +40,26 @@ bool Implies(const UOp& gate, const UOp& cond) {
   });
 }
 
+// Whether `x` is 0 where `cond` is false: a product of loads that are all 0 there.
+bool IsZeroUnless(const UOp& x, const UOp& cond) {
+  absl::InlinedVector<UOp, 4> stack = {x};
+  while (!stack.empty()) {
+    const UOp u = stack.back();
+    stack.pop_back();
+    if (u.Is(Op::kMul)) {
+      stack.push_back(u.src(0));
+      stack.push_back(u.src(1));
+    } else if (u.Is(Op::kCast)) {
+      stack.push_back(u.src(0));
+    } else if (!u.Is(Op::kLoad) || u.src_count() < 2 ||
+               !(u.src(1).IsConstFloat(0) || u.src(1).IsConstInt(0)) ||
+               !Implies(u.src(0).src(2), cond)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 UOp And(const UOp& a, const UOp& b) {
   if (a == b || a.vmin() == 1) return b;
   return b.vmin() == 1 ? a : a & b;
@@ -118,6 +138,7 @@ absl::StatusOr<UOp> MoveGates(const UOp& sink) {
             Implies(x.src(0).src(2), cond)) {
           return x;
         }
+        if ((y.IsConstFloat(0) || y.IsConstInt(0)) && IsZeroUnless(x, cond)) return x;
         return LiftInvalid(u, src);
       }
       default:

@@ -5,6 +5,7 @@
 //
 //   kLoad(kIndex(b, WHERE(v, i, Invalid)))             kLoad(kIndex(b, i, v), 0)
 //   WHERE(v, kLoad(kIndex(b, i, v), 0), 0)             kLoad(kIndex(b, i, v), 0)
+//   WHERE(v, x*y, 0), x and y such loads               x*y
 //
 // Conditions that bounds prove true are dropped; a load that is never valid is its alternative, a
 // store that is never valid is gone.

@@ -19,6 +19,12 @@ int64_t MemorySize(const UOp& memory) {
   return 0;
 }
 
+// WHERE(c, x, 0) costs nothing where x is made of loads under that condition.
+bool IsPadding(const UOp& u) {
+  return u.Is(Op::kWhere) && (u.src(2).IsConstFloat(0) || u.src(2).IsConstInt(0)) &&
+         (u.src(1).Is(Op::kMul) || u.src(1).Is(Op::kLoad));
+}
+
 class Analyzer {
  public:
   explicit Analyzer(const Kernel& kernel) : kernel_(kernel), roots_(kernel.roots().size()) {}
@@ -36,6 +42,7 @@ class Analyzer {
   void AddNest(const UOp& reduce) {
     Nest nest;
     nest.reduce = reduce;
+    nest.condition.assign(roots_, false);
     const UOp& root = reduce ? reduce.src(0) : kernel_.original();
     std::vector<bool> around(roots_, false);
     if (reduce) {
@@ -60,10 +67,15 @@ class Analyzer {
 
     for (const UOp& u : ir::Toposort(root, [](const UOp& v) { return !v.Is(Op::kReduce); })) {
       if (u.Is(Op::kLoad) || u.Is(Op::kStore)) nest.accesses.push_back(Add(u));
-      if (ir::IsAlu(u.op()) && u.dtype().Scalar() != ir::kIndex && !u.dtype().IsBool()) ++nest.ops;
+      if (u.Is(Op::kWhere)) Mark(u.src(0), nest.condition);
+      if (ir::IsAlu(u.op()) && u.dtype().Scalar() != ir::kIndex && !u.dtype().IsBool() &&
+          !IsPadding(u)) {
+        ++nest.ops;
+      }
     }
     // A product that is added is one operation.
-    if (reduce && reduce.arg_as<ir::ReduceArg>().op == Op::kAdd && root.Is(Op::kMul)) --nest.ops;
+    const UOp& value = IsPadding(root) ? root.src(1) : root;
+    if (reduce && reduce.arg_as<ir::ReduceArg>().op == Op::kAdd && value.Is(Op::kMul)) --nest.ops;
     nest.ops = std::max(nest.ops + (reduce ? 1 : 0), 1);
     std::sort(nest.accesses.begin(), nest.accesses.end());
     nest.accesses.erase(std::unique(nest.accesses.begin(), nest.accesses.end()),

@@ -38,6 +38,8 @@ struct Nest {
   std::vector<int> accesses;  // indices into AccessMap::accesses, each once
   int ops = 0;               // arithmetic on values (not indices) per iteration, at least 1
   double iterations = 1;     // of all loops; unknown sizes count as 64
+  // By root: whether a condition in the body (of an access or of a choice) depends on it.
+  std::vector<bool> condition;
 };
 
 struct AccessMap {

@@ -140,10 +140,9 @@ std::vector<int> OrderReduces(const AccessMap& map, const Nest& nest) {
   };
   std::vector<Key> keys;
   for (int r : nest.reduces) {
-    Key key{.root = r, .gates = false, .distance = 0};
+    Key key{.root = r, .gates = nest.condition[r], .distance = 0};
     for (int i : nest.accesses) {
       const Access& a = map.accesses[i];
-      key.gates |= a.gate[r];
       // Beyond a page it does not get worse.
       const double step = static_cast<double>(std::abs(a.coef[r])) * a.bytes;
       key.distance += a.irregular[r] ? 4096 : std::min(step, 4096.0);

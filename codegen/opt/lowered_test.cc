@@ -60,7 +60,7 @@ std::vector<NamedKernel> Kernels() {
   return {Matmul(12, 32, 20, false, false), Matmul(10, 17, 33, true, true),
           Matmul(8, 10, 64, false, true),   ConvForward(s, false, true),
           ConvForward(odd, true, false),    ConvInputGrad(s, true),
-          ConvInputGrad(odd, false),        ConvWeightGrad(s, 2),
+          ConvInputGrad(odd, false, true),        ConvWeightGrad(s, 2),
           Elementwise({3, 5, 64}),          Elementwise({101}),
           Transpose(20, 32),                Sum(6, 256, true),
           Sum(1, 1003, true),               Sum(32, 40, false),

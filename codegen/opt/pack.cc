@@ -75,9 +75,14 @@ class Packer {
                               !StepsFar(kernel_, map_, nest, access))) {
       return false;
     }
-    if (a.index.src_count() != 2 || !ir::GetValid(a.index.src(1)).IsConstInt(1)) return false;
+    if (a.index.src_count() != 2) return false;
+    const UOp at = ir::GetIndex(a.index.src(1));
+    // The copy has no condition: it must be inside of the operand without.
+    if (!ir::GetValid(a.index.src(1)).IsConstInt(1) && (at.vmin() < 0 || at.vmax() >= a.elements)) {
+      return false;
+    }
     double places = 1;
-    for (const ir::LinearTerm& t : ir::SumTerms(a.index.src(1)).terms) {
+    for (const ir::LinearTerm& t : ir::SumTerms(at).terms) {
       const int root = kernel_.RootOf(t.term);
       if (root < 0 || kernel_.roots()[root].size < 1) return false;
       places *= static_cast<double>(kernel_.roots()[root].size);
@@ -161,13 +166,13 @@ class Packer {
     };
     const UOp old = UOp::Make(Op::kLoad, operand.dtype(), {a.index});
     const UOp packed = ir::Param(pack.packed_slot, operand.dtype(), pack.size);
-    pack.kernel =
-        ir::Substitute(kernel_.original(), {{old, load(packed, Place(layout, here))}});
+    const UOp place = ir::Valid(Place(layout, here), ir::GetValid(a.index.src(1)));
+    pack.kernel = ir::Substitute(kernel_.original(), {{old, load(packed, place)}});
 
     const UOp source = ir::Param(1, operand.dtype(), operand.arg_as<ir::ParamArg>().size);
     const UOp target = ir::Param(0, operand.dtype(), pack.size);
     const UOp to = UOp::Make(Op::kIndex, target.dtype(), {target, Place(layout, ranges)});
-    const UOp from = load(source, ir::Simplify(ir::Substitute(a.index.src(1), copy)));
+    const UOp from = load(source, ir::Simplify(ir::Substitute(ir::GetIndex(a.index.src(1)), copy)));
     std::vector<UOp> end = {UOp::Make(Op::kStore, ir::kVoid, {to, from})};
     end.insert(end.end(), ranges.begin(), ranges.end());
     pack.pack = ir::Sink({UOp::Make(Op::kEnd, ir::kVoid, end)});

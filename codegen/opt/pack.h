@@ -30,7 +30,7 @@ struct OperandPack {
 };
 
 // `kernel`: a kSink before optimisation. Nothing where no operand is worth it: it must be read at
-// an affine index without conditions, at most two times the memory's elements of places, at least
+// an affine index that is valid everywhere (conditions on the access stay with it), at most two times the memory's elements of places, at least
 // 16 times each, and the estimated gain (tile.h) must pay for the copy. Deterministic.
 //
 // The result is exact: the same products are added; only the order of a reduction may differ from

@@ -58,8 +58,9 @@ TEST(Pack, WeightsOfConvolutions) {
 }
 
 TEST(Pack, KeepsMeaning) {
-  const ConvShape s{.b = 4, .y = 6, .x = 6, .co = 16, .ci = 3, .k = 3};
-  for (const NamedKernel& k : {ConvForward(s, false, false), ConvForward(s, true, false)}) {
+  const ConvShape s{.b = 4, .y = 6, .x = 6, .co = 16, .ci = 16, .k = 3};
+  for (const NamedKernel& k : {ConvForward(s, false, false), ConvForward(s, true, false),
+                               ConvInputGrad(s, false), ConvInputGrad(s, false, true)}) {
     const auto p = FindPack(k.ast, Avx512());
     ASSERT_TRUE(p.has_value()) << k.name;
     ExpectSame(k.ast, *p);

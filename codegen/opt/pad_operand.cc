@@ -6,6 +6,10 @@
 
 #include "codegen/ir/simplify/linear.h"
 #include "codegen/ir/simplify/simplify.h"
+#include "codegen/opt/access.h"
+#include "codegen/opt/kernel.h"
+#include "codegen/opt/optimize.h"
+#include "codegen/opt/tile.h"
 
 namespace tg::opt {
 namespace {
@@ -239,9 +243,25 @@ std::optional<OperandPack> Pad(const UOp& sink, const UOp& reduce, const UOp& wh
   return pack;
 }
 
+// Whether the tile that the kernel gets is large, and its conditions hold for all of it or none.
+bool SkipsOutside(const UOp& kernel, const render::Target& target) {
+  const absl::StatusOr<Kernel> k = PrepareKernel(kernel, target);
+  if (!k.ok()) return false;
+  const AccessMap map = AnalyzeAccesses(*k);
+  const Core core = CoreOf(*k, map, target);
+  const Tile tile = ChooseTile(*k, map, core);
+  const int heaviest = HeaviestNest(map);
+  const Nest& nest = map.nests[heaviest];
+  if (tile.copies[heaviest] < core.accumulators / 3) return false;
+  if (tile.lane.root >= 0 && SplitsCondition(nest, tile.lane.root)) return false;
+  return std::none_of(tile.upcasts.begin(), tile.upcasts.end(),
+                      [&nest](const auto& u) { return SplitsCondition(nest, u.first); });
+}
+
 }  // namespace
 
-std::optional<OperandPack> FindPadding(const UOp& kernel) {
+std::optional<OperandPack> FindPadding(const UOp& kernel, const render::Target& target) {
+  if (SkipsOutside(kernel, target)) return std::nullopt;
   const std::vector<UOp> nodes = ir::Toposort(kernel);
   for (const UOp& reduce : nodes) {
     if (!reduce.Is(Op::kReduce) || reduce.src_count() < 2 ||

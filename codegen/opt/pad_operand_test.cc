@@ -33,6 +33,10 @@ UOp InputGrad(int64_t b, int64_t n, int64_t ci, int64_t co, int64_t taps, bool i
                                   ReduceOver(Op::kAdd, value, {rk, rc}), {rb, ri, rci}));
 }
 
+render::Target Target() {
+  return {.name = "TEST", .vector_bytes = 64, .vector_registers = 32, .has_threads = true};
+}
+
 bool HasCondition(const UOp& kernel) {
   for (const UOp& u : ir::Toposort(kernel)) {
     if (u.Is(Op::kWhere)) return true;
@@ -42,13 +46,13 @@ bool HasCondition(const UOp& kernel) {
 
 TEST(PadOperand, ConditionsBecomeZerosInMemory) {
   for (bool inside : {false, true}) {
-    const UOp kernel = InputGrad(16, 20, 8, 8, 5, inside);
+    const UOp kernel = InputGrad(1, 20, 8, 8, 5, inside);
     ASSERT_TRUE(HasCondition(kernel));
-    const auto p = FindPadding(kernel);
+    const auto p = FindPadding(kernel, Target());
     ASSERT_TRUE(p.has_value()) << inside;
     EXPECT_EQ(p->slot, 1);
     EXPECT_EQ(p->packed_slot, 1);
-    EXPECT_EQ(p->size, 16 * 28 * 8);
+    EXPECT_EQ(p->size, 28 * 8);
     EXPECT_FALSE(HasCondition(p->kernel)) << ir::PrintTree(p->kernel);
     ASSERT_TRUE(ir::VerifyKernel(p->pack).ok()) << ir::VerifyKernel(p->pack);
     ASSERT_TRUE(ir::VerifyKernel(p->kernel).ok()) << ir::VerifyKernel(p->kernel);
@@ -61,7 +65,7 @@ TEST(PadOperand, ConditionsBecomeZerosInMemory) {
     after[1] = copy[0];
     ASSERT_TRUE(Evaluate(p->kernel, after).ok());
     EXPECT_EQ(before[0], after[0]);
-    EXPECT_FALSE(FindPadding(p->kernel).has_value());
+    EXPECT_FALSE(FindPadding(p->kernel, Target()).has_value());
     // The control: without the zeros the result is another one.
     for (double& v : after[1]) v = v == 0 ? 1 : v;
     ASSERT_TRUE(Evaluate(p->kernel, after).ok());
@@ -69,12 +73,20 @@ TEST(PadOperand, ConditionsBecomeZerosInMemory) {
   }
 }
 
+// With many images the tile is over them, and what is outside is skipped.
+TEST(PadOperand, NotWhereTilesAreOverImages) {
+  for (bool inside : {false, true}) {
+    EXPECT_FALSE(FindPadding(InputGrad(16, 20, 32, 8, 5, inside), Target()).has_value());
+    EXPECT_TRUE(FindPadding(InputGrad(1, 20, 32, 8, 5, inside), Target()).has_value());
+  }
+}
+
 TEST(PadOperand, NotWhatIsUsedOnceOrGrowsTooMuch) {
   // Each element is read by 5 taps only.
-  EXPECT_FALSE(FindPadding(InputGrad(64, 20, 1, 2, 5, false)).has_value());
+  EXPECT_FALSE(FindPadding(InputGrad(64, 20, 1, 2, 5, false), Target()).has_value());
   // Two elements under 64 taps would be padded to 128.
-  EXPECT_FALSE(FindPadding(InputGrad(64, 2, 32, 32, 64, false)).has_value());
-  EXPECT_FALSE(FindPadding(Matmul(64, 64, 64, false, false).ast).has_value());
+  EXPECT_FALSE(FindPadding(InputGrad(64, 2, 32, 32, 64, false), Target()).has_value());
+  EXPECT_FALSE(FindPadding(Matmul(64, 64, 64, false, false).ast, Target()).has_value());
 }
 
 }  // namespace

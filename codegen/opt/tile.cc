@@ -36,8 +36,7 @@ constexpr double kScatterCycles = 2.5;
 // Computing a condition per lane, and a load under it.
 constexpr double kMaskFactor = 1.5;
 constexpr double kGateCycles = 0.3;
-// A condition between a reduction and an output (is the tap inside of the image?) that is the same
-// for all of a tile lets lowering skip iterations. What it costs when it is not, for each such axis.
+// What it costs when lowering cannot skip iterations, for each axis that splits a condition.
 constexpr double kSplitCondition = 1.15;
 
 // A candidate must be this much better than a smaller one.
@@ -75,10 +74,7 @@ class TileSearch {
       : kernel_(kernel), map_(map), core_(core) {}
 
   Tile Run() {
-    heaviest_ = 0;
-    for (size_t i = 0; i < map_.nests.size(); ++i) {
-      if (Work(i) > Work(heaviest_)) heaviest_ = i;
-    }
+    heaviest_ = HeaviestNest(map_);
     Try(Lanes{});
     for (size_t r = 0; r < kernel_.roots().size(); ++r) {
       if (kernel_.roots()[r].reduce) continue;
@@ -94,8 +90,6 @@ class TileSearch {
     return std::any_of(n.accesses.begin(), n.accesses.end(),
                        [&](int i) { return !map_.accesses[i].DependsOn(root); });
   }
-  double Work(size_t nest) const { return map_.nests[nest].iterations * map_.nests[nest].ops; }
-
   // Numbers of lanes to try along a root: divisors that fill registers, and padding.
   std::vector<Lanes> LaneCandidates(int root) const {
     std::vector<Lanes> result;
@@ -279,6 +273,21 @@ bool StepsFar(const Kernel& kernel, const AccessMap& map, const Nest& nest, int 
   return steps >= kManySteps;
 }
 
+bool SplitsCondition(const Nest& nest, int root) {
+  return nest.condition[root] &&
+         std::any_of(nest.reduces.begin(), nest.reduces.end(),
+                     [&nest](int r) { return nest.condition[r]; });
+}
+
+int HeaviestNest(const AccessMap& map) {
+  auto work = [](const Nest& n) { return n.iterations * n.ops; };
+  size_t heaviest = 0;
+  for (size_t i = 0; i < map.nests.size(); ++i) {
+    if (work(map.nests[i]) > work(map.nests[heaviest])) heaviest = i;
+  }
+  return static_cast<int>(heaviest);
+}
+
 int64_t Registers(int64_t lanes, const Core& core) {
   const auto whole = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(lanes)));
   return std::max<int64_t>(1, whole / core.lanes);
@@ -332,18 +341,9 @@ double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Ti
     cycles = std::max(cycles, kLatency) + kLoopOverhead;
   }
 
-  if (n.reduce) {
-    auto splits = [&](int root) {
-      return std::any_of(n.accesses.begin(), n.accesses.end(), [&](int i) {
-        const Access& a = map.accesses[i];
-        return a.gate[root] && std::any_of(n.reduces.begin(), n.reduces.end(),
-                                           [&a](int r) { return a.gate[r]; });
-      });
-    };
-    if (output_lane && splits(tile.lane.root)) cycles *= kSplitCondition;
-    for (const auto& [root, f] : tile.upcasts) {
-      if (splits(root)) cycles *= kSplitCondition;
-    }
+  if (output_lane && SplitsCondition(n, tile.lane.root)) cycles *= kSplitCondition;
+  for (const auto& [root, f] : tile.upcasts) {
+    if (SplitsCondition(n, root)) cycles *= kSplitCondition;
   }
 
   double elements = copies * static_cast<double>(lane.count);

@@ -42,12 +42,19 @@ Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& ta
 // large matrix. Lines of such a column fall on each other in the caches.
 bool StepsFar(const Kernel& kernel, const AccessMap& map, const Nest& nest, int access);
 
+// Whether the body of `nest` has a condition between a reduction and the output `root` (is the tap of
+// a window inside of the image?). Where no axis of a tile has one, lowering skips iterations.
+bool SplitsCondition(const Nest& nest, int root);
+
 // How many registers a value of `lanes` lanes takes: compilers widen to the next power of two.
 int64_t Registers(int64_t lanes, const Core& core);
 
 // Cycles per iteration-element of `nest` under `tile`, times its iterations. Relative numbers.
 double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Tile& tile,
                   const Core& core);
+
+// The nest that does most of the work.
+int HeaviestNest(const AccessMap& map);
 
 // The best tile. Depends on the kernel and the core only.
 Tile ChooseTile(const Kernel& kernel, const AccessMap& map, const Core& core);

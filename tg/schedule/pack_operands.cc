@@ -16,8 +16,8 @@ Schedule PackOperands(Schedule schedule,
     const render::Target* t =
         item.kind == ScheduleItem::Kind::kKernel ? target(item.device) : nullptr;
     while (t != nullptr) {
-      std::optional<opt::OperandPack> p = opt::FindPadding(item.ast);
-      if (!p.has_value()) p = opt::FindPack(item.ast, *t);
+      std::optional<opt::OperandPack> p = opt::FindPack(item.ast, *t);
+      if (!p.has_value()) p = opt::FindPadding(item.ast, *t);
       if (!p.has_value()) break;
       const int packed = static_cast<int>(schedule.buffers.size());
       schedule.buffers.push_back(ScheduleBuffer{.kind = ScheduleBuffer::Kind::kInternal,

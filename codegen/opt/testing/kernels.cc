@@ -70,7 +70,7 @@ NamedKernel ConvForward(const ConvShape& s, bool nchw, bool packed) {
           2.0 * s.b * s.y * s.x * s.co * s.ci * s.k * s.k};
 }
 
-NamedKernel ConvInputGrad(const ConvShape& s, bool packed) {
+NamedKernel ConvInputGrad(const ConvShape& s, bool packed, bool whole) {
   const int64_t h = s.y + s.k - 1, w = s.x + s.k - 1;
   const UOp b = Range(s.b, 0), iy = Range(h, 1), ix = Range(w, 2), ci = Range(s.ci, 3);
   const UOp co = R(s.co, 4), ky = R(s.k, 5), kx = R(s.k, 6);
@@ -82,8 +82,10 @@ NamedKernel ConvInputGrad(const ConvShape& s, bool packed) {
   const UOp at_g = ir::Valid(((b * s.y + y) * s.x + x) * s.co + co, valid);
   const UOp at_w = packed ? ((ky * s.k + kx) * s.co + co) * s.ci + ci
                           : ((co * s.ci + ci) * s.k + ky) * s.k + kx;
-  const UOp value = ir::Where(valid, LoadAt(g, at_g), Zero()) * LoadAt(weights, at_w);
-  return {absl::StrCat("conv_input_grad", packed ? "_packed" : ""),
+  const UOp value =
+      whole ? ir::Where(valid, LoadAt(g, at_g) * LoadAt(weights, ir::Valid(at_w, valid)), Zero())
+            : ir::Where(valid, LoadAt(g, at_g), Zero()) * LoadAt(weights, at_w);
+  return {absl::StrCat("conv_input_grad", whole ? "_whole" : "", packed ? "_packed" : ""),
           StoreKernel(out, ((b * h + iy) * w + ix) * s.ci + ci,
                       ReduceOver(Op::kAdd, value, {co, ky, kx}), {b, iy, ix, ci}),
           2.0 * s.b * s.y * s.x * s.co * s.ci * s.k * s.k};

@@ -35,7 +35,8 @@ struct ConvShape {
 };
 NamedKernel ConvForward(const ConvShape& s, bool nchw, bool packed);
 // Gradient of the input from g[b][y][x][co]: out[b][iy][ix][ci]. `packed`: weights [k][k][co][ci].
-NamedKernel ConvInputGrad(const ConvShape& s, bool packed);
+// What is outside of g is 0 by a condition on the load, or, `whole`, on the product.
+NamedKernel ConvInputGrad(const ConvShape& s, bool packed, bool whole = false);
 // Gradient of the weights [co][ci][k][k] in `parts` partial sums over images: [parts][co][ci][k][k].
 NamedKernel ConvWeightGrad(const ConvShape& s, int64_t parts);
 
