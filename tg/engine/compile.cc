@@ -21,6 +21,7 @@
 #include "codegen/render/renderer.h"
 #include "drivers/all/devices.h"
 #include "drivers/runtime/target.h"
+#include "tg/engine/code_version.h"
 #include "tg/engine/kernel_record.h"
 #include "tg/engine/renderers.h"
 
@@ -92,7 +93,7 @@ absl::StatusOr<KernelRecord> CompileThroughDiskCache(const UOp& ast, const Compi
   // Printing intermediate steps is the purpose of these levels: then every step must happen.
   const bool use = base::Get(base::kCcache) != 0 && base::Get(base::kDebug) < 3;
   if (!use) return Compile(ast, t);
-  const std::string key = absl::StrCat(t.settings, "\n", ir::Print(ast));
+  const std::string key = absl::StrCat(kCodeVersion, " ", t.settings, "\n", ir::Print(ast));
   base::DiskCache& cache = base::DiskCache::Default();
   if (std::optional<std::string> bytes = cache.Get(kPrograms, key)) {
     absl::StatusOr<KernelRecord> record = DecodeKernelRecord(*bytes);
