@@ -6,7 +6,8 @@
 //
 // Times are processor time, the best of some runs: what other processes take does not count.
 //
-// A + after a name: for each operand that is read from packed memory. NAME: only kernels whose name contains it. --opts replaces the hand-coded steps.
+// A + after a name: for each operand that is read from packed memory. NAME: only kernels whose name
+// contains it. --opts replaces the hand-coded steps.
 #include <sys/mman.h>
 #include <time.h>
 
@@ -142,7 +143,8 @@ void Run(const Options& options) {
   const ConvShape conv3{.b = 512, .y = 8, .x = 8, .co = 64, .ci = 32, .k = 3};
   for (const NamedKernel& k : {ConvForward(conv2, false, true),
                                ConvForward(conv2, true, true),
-                               ConvInputGrad(conv2, true), ConvInputGrad(conv2, false, true),
+                               ConvInputGrad(conv2, true),
+                               ConvInputGrad(conv2, false, true),
                                ConvWeightGrad(conv2, 64),
                                ConvWeightGrad(conv2, 16),
                                ConvForward(conv1, false, true),

@@ -14,9 +14,9 @@
 namespace tg::opt {
 
 struct Access {
-  ir::UOp index;  // kIndex
-  int slot;       // of the parameter; -1 for other memory
-  int bytes;      // of an element
+  ir::UOp index;     // kIndex
+  int slot;          // of the parameter; -1 for other memory
+  int bytes;         // of an element
   int64_t elements;  // of the memory
   bool store;
   // By root: elements per iteration. 0 for an axis that the address does not depend on.
@@ -32,12 +32,12 @@ struct Access {
 // A loop nest that computes something: the body of one reduction, or (one a kernel, the last in
 // the list) what is computed and stored for each output element.
 struct Nest {
-  ir::UOp reduce;            // kReduce, null for the outputs
-  std::vector<int> reduces;  // roots that it closes
-  std::vector<int> outputs;  // other roots around it, outermost first
+  ir::UOp reduce;             // kReduce, null for the outputs
+  std::vector<int> reduces;   // roots that it closes
+  std::vector<int> outputs;   // other roots around it, outermost first
   std::vector<int> accesses;  // indices into AccessMap::accesses, each once
-  int ops = 0;               // arithmetic on values (not indices) per iteration, at least 1
-  double iterations = 1;     // of all loops; unknown sizes count as 64
+  int ops = 0;                // arithmetic on values (not indices) per iteration, at least 1
+  double iterations = 1;      // of all loops; unknown sizes count as 64
   // By root: whether a condition in the body (of an access or of a choice) depends on it.
   std::vector<bool> condition;
 };

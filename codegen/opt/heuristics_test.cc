@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/opt/optimize.h"
 #include "codegen/opt/opt_text.h"
+#include "codegen/opt/optimize.h"
 #include "codegen/opt/testing/kernels.h"
 #include "gtest/gtest.h"
 
@@ -80,8 +80,8 @@ TEST(Heuristics, ConvolutionForward) {
 TEST(Heuristics, ConvolutionInputGradient) {
   const Chosen c(ConvInputGrad(kConv2, true));
   ExpectConvolution(c, 3, 0, 32);
-  // Conditions are those of a whole tile, which therefore is over images, and of the window's loops,
-  // which are outside: lowering skips the padding.
+  // Conditions are those of a whole tile, which therefore is over images, and of the window's
+  // loops, which are outside: lowering skips the padding.
   EXPECT_EQ(c.Of(1, kUp), 1) << c.text;
   EXPECT_EQ(c.Of(2, kUp), 1) << c.text;
   std::vector<int32_t> reduces;
@@ -116,7 +116,8 @@ TEST(Heuristics, Linear) {
   EXPECT_GE(forward.All(kUp), 8) << forward.text;
   EXPECT_GE(forward.Of(2, kUnroll), 16) << forward.text;
   // The gradients have a contiguous output.
-  for (const NamedKernel& k : {Matmul(512, 576, 10, false, false), Matmul(10, 576, 512, true, false)}) {
+  for (const NamedKernel& k :
+       {Matmul(512, 576, 10, false, false), Matmul(10, 576, 512, true, false)}) {
     const Chosen c(k);
     EXPECT_GE(c.Of(1, kUp), 32) << c.text;
     EXPECT_GE(c.All(kUp), 16 * 16) << c.text;

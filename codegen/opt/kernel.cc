@@ -28,15 +28,13 @@ bool IsWorkItem(AxisType t) {
          t == AxisType::kGroupReduce;
 }
 
-int64_t SizeOf(const UOp& range) {
-  return range.src(0).IsConst() ? range.src(0).const_int() : -1;
-}
+int64_t SizeOf(const UOp& range) { return range.src(0).IsConst() ? range.src(0).const_int() : -1; }
 
 // Whether `body` is a kStore through a kIndex, or a kGroup of such.
 bool IsStores(const UOp& body) {
   if (body.Is(Op::kStore)) return body.src(0).Is(Op::kIndex);
-  return body.Is(Op::kGroup) &&
-         std::all_of(body.src().begin(), body.src().end(), [](const UOp& s) { return IsStores(s); });
+  return body.Is(Op::kGroup) && std::all_of(body.src().begin(), body.src().end(),
+                                            [](const UOp& s) { return IsStores(s); });
 }
 
 }  // namespace
@@ -78,11 +76,8 @@ absl::StatusOr<Kernel> Kernel::Make(const UOp& ast, const Limits& limits) {
   }
   for (int i = 0; i < static_cast<int>(k.roots_.size()); ++i) {
     const ir::RangeArg& arg = k.roots_[i].range.arg_as<ir::RangeArg>();
-    k.axes_.push_back({.type = arg.type,
-                       .size = k.roots_[i].size,
-                       .root = i,
-                       .stride = 1,
-                       .id = arg.id});
+    k.axes_.push_back(
+        {.type = arg.type, .size = k.roots_[i].size, .root = i, .stride = 1, .id = arg.id});
   }
   std::stable_sort(k.axes_.begin(), k.axes_.end(),
                    [](const Axis& a, const Axis& b) { return a.type < b.type; });
@@ -123,10 +118,13 @@ int64_t Kernel::Copies(int root) const {
 }
 
 std::string Kernel::Shape() const {
-  return absl::StrCat(
-      "(", absl::StrJoin(axes_, ", ", [](std::string* s, const Axis& a) {
-        absl::StrAppend(s, a.size < 0 ? "?" : absl::StrCat(a.size), " ", AxisTypeName(a.type));
-      }), ")");
+  return absl::StrCat("(",
+                      absl::StrJoin(axes_, ", ",
+                                    [](std::string* s, const Axis& a) {
+                                      absl::StrAppend(s, a.size < 0 ? "?" : absl::StrCat(a.size),
+                                                      " ", AxisTypeName(a.type));
+                                    }),
+                      ")");
 }
 
 void Kernel::Insert(const Axis& axis) {

@@ -1,4 +1,5 @@
-// Kernel: the loops of a kernel as a list of axes, and the steps (ir::Opt) that change how they run.
+// Kernel: the loops of a kernel as a list of axes, and the steps (ir::Opt) that change how they
+// run.
 //
 // The axes come sorted by type in the order of ir::AxisType (outermost first), and within a type in
 // the order of nesting: first the outputs, then the reductions, then what is expanded in registers.
@@ -29,18 +30,18 @@ namespace tg::opt {
 
 // What a target lets a kernel do.
 struct Limits {
-  bool threads = true;          // kernels may be split over cores
-  bool work_groups = false;     // GLOBAL, LOCAL, WARP and GROUP_REDUCE axes
-  int64_t max_threads = 1024;   // parts of one kernel
-  int64_t max_expand = 128;     // iterations that one UPCAST or UNROLL expands
+  bool threads = true;             // kernels may be split over cores
+  bool work_groups = false;        // GLOBAL, LOCAL, WARP and GROUP_REDUCE axes
+  int64_t max_threads = 1024;      // parts of one kernel
+  int64_t max_expand = 128;        // iterations that one UPCAST or UNROLL expands
   int64_t max_expand_all = 16384;  // of all of them, around and in one reduction
 };
 Limits LimitsOf(const render::Target& target);
 
 struct Axis {
   ir::AxisType type;
-  int64_t size;  // iterations; -1 where it is known at run time only
-  int root;      // the range of the original kernel that it is (a part of)
+  int64_t size;    // iterations; -1 where it is known at run time only
+  int root;        // the range of the original kernel that it is (a part of)
   int64_t stride;  // what one iteration adds to the root's value
   int32_t id;      // of its kRange
 };

@@ -59,12 +59,18 @@ void ExpectSame(const UOp& before, const UOp& after, const std::string& what) {
 
 std::vector<NamedKernel> SmallKernels() {
   const ConvShape s{.b = 2, .y = 4, .x = 6, .co = 4, .ci = 2, .k = 3};
-  return {Matmul(4, 6, 8, false, false), Matmul(6, 4, 5, true, true),
-          ConvForward(s, false, false),  ConvForward(s, true, true),
-          ConvInputGrad(s, false),       ConvWeightGrad(s, 2),
-          Elementwise({4, 3, 6}),        Transpose(6, 8),
-          Sum(6, 8, true),               Sum(6, 8, false),
-          RowWise(4, 6),                 MaxPool(2, 3, 2, 4)};
+  return {Matmul(4, 6, 8, false, false),
+          Matmul(6, 4, 5, true, true),
+          ConvForward(s, false, false),
+          ConvForward(s, true, true),
+          ConvInputGrad(s, false),
+          ConvWeightGrad(s, 2),
+          Elementwise({4, 3, 6}),
+          Transpose(6, 8),
+          Sum(6, 8, true),
+          Sum(6, 8, false),
+          RowWise(4, 6),
+          MaxPool(2, 3, 2, 4)};
 }
 
 TEST(Kernel, AxesAndName) {
@@ -99,7 +105,8 @@ TEST(Kernel, TilingOrdersRanges) {
 TEST(Kernel, WholeAxisAndPadding) {
   const NamedKernel m = Matmul(5, 3, 7, false, false);
   Kernel k = MakeOrDie(m.ast);
-  ApplyAll(k, "SPLIT(1, 0, UPCAST), PADTO(0, 4), SPLIT(0, 4, UPCAST), PADTO(1, 4), SPLIT(1, 4, UNROLL)");
+  ApplyAll(
+      k, "SPLIT(1, 0, UPCAST), PADTO(0, 4), SPLIT(0, 4, UPCAST), PADTO(1, 4), SPLIT(1, 4, UNROLL)");
   EXPECT_EQ(k.Name(), "r_2_2_3_4_4");
   ExpectSame(m.ast, k.Ast(), "padded matmul");
   const NamedKernel rows = RowWise(3, 5);
@@ -127,7 +134,8 @@ TEST(Kernel, Refuses) {
       {"SPLIT(2, 2, UPCAST)", "a reduction becomes"},
       {"SPLIT(1, 256, UPCAST)", "256 copies are too many"},
       {"SPLIT(2, 256, UNROLL)", "256 copies are too many"},
-      {"SPLIT(1, 128, UPCAST), SPLIT(0, 4, UPCAST), SPLIT(1, 64, UNROLL)", "copies of the body are too many"},
+      {"SPLIT(1, 128, UPCAST), SPLIT(0, 4, UPCAST), SPLIT(1, 64, UNROLL)",
+       "copies of the body are too many"},
       {"SPLIT(0, 4, UPCAST), SPLIT(2, 2, UPCAST)", "is expanded already"},
       {"SPLIT(0, 2, THREAD, top), SPLIT(2, 2, THREAD, top)", "over cores already"},
       {"SPLIT(2, 2, THREAD)", "a reduction becomes"},
@@ -193,7 +201,9 @@ TEST(Kernel, StepsKeepMeaning) {
                 .top = random() % 2 == 0};
         if (random() % 4 == 0) opt = {.op = OptOp::kPadTo, .axis = opt.axis, .amount = opt.amount};
         if (random() % 4 == 0) {
-          opt = {.op = OptOp::kSwap, .axis = opt.axis, .amount = static_cast<int64_t>(random() % axes)};
+          opt = {.op = OptOp::kSwap,
+                 .axis = opt.axis,
+                 .amount = static_cast<int64_t>(random() % axes)};
         }
         applied += k.Apply(opt).ok() ? 1 : 0;
       }

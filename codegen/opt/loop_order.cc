@@ -23,7 +23,8 @@ class OutputOrder {
  public:
   OutputOrder(const Kernel& kernel, const AccessMap& map, const Tile& tile)
       : kernel_(kernel), map_(map) {
-    for (const Root& r : kernel.roots()) extent_.push_back(r.reduce ? std::max<int64_t>(r.size, 1) : 1);
+    for (const Root& r : kernel.roots())
+      extent_.push_back(r.reduce ? std::max<int64_t>(r.size, 1) : 1);
     Expand(tile.lane.root, tile.lane.count);
     for (const auto& [root, f] : tile.upcasts) Expand(root, f);
   }

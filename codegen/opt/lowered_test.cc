@@ -57,14 +57,22 @@ void ExpectSame(const UOp& before, const UOp& after, const std::string& what) {
 std::vector<NamedKernel> Kernels() {
   const ConvShape s{.b = 4, .y = 5, .x = 8, .co = 16, .ci = 4, .k = 3};
   const ConvShape odd{.b = 3, .y = 4, .x = 7, .co = 10, .ci = 3, .k = 2};
-  return {Matmul(12, 32, 20, false, false), Matmul(10, 17, 33, true, true),
-          Matmul(8, 10, 64, false, true),   ConvForward(s, false, true),
-          ConvForward(odd, true, false),    ConvInputGrad(s, true),
-          ConvInputGrad(odd, false, true),        ConvWeightGrad(s, 2),
-          Elementwise({3, 5, 64}),          Elementwise({101}),
-          Transpose(20, 32),                Sum(6, 256, true),
-          Sum(1, 1003, true),               Sum(32, 40, false),
-          RowWise(6, 64),                   RowWise(5, 13),
+  return {Matmul(12, 32, 20, false, false),
+          Matmul(10, 17, 33, true, true),
+          Matmul(8, 10, 64, false, true),
+          ConvForward(s, false, true),
+          ConvForward(odd, true, false),
+          ConvInputGrad(s, true),
+          ConvInputGrad(odd, false, true),
+          ConvWeightGrad(s, 2),
+          Elementwise({3, 5, 64}),
+          Elementwise({101}),
+          Transpose(20, 32),
+          Sum(6, 256, true),
+          Sum(1, 1003, true),
+          Sum(32, 40, false),
+          RowWise(6, 64),
+          RowWise(5, 13),
           MaxPool(2, 3, 4, 16)};
 }
 
@@ -92,7 +100,9 @@ TEST(Lowered, RandomSteps) {
                 .top = random() % 4 == 0};
         if (random() % 5 == 0) opt = {.op = OptOp::kPadTo, .axis = opt.axis, .amount = opt.amount};
         if (random() % 5 == 0) {
-          opt = {.op = OptOp::kSwap, .axis = opt.axis, .amount = static_cast<int64_t>(random() % axes)};
+          opt = {.op = OptOp::kSwap,
+                 .axis = opt.axis,
+                 .amount = static_cast<int64_t>(random() % axes)};
         }
         k->Apply(opt).IgnoreError();  // those that are not legal are left out
       }

@@ -102,10 +102,11 @@ struct Merge {
 RangeReplacements MergeOf(const Merge& m) {
   const int64_t size = ConstSize(m.inner);
   RangeReplacements r;
-  r.emplace(m.outer, RangeReplacement{
-                         .value = ir::FloorDiv(m.merged, size), .parts = {m.merged}, .valid = UOp()});
-  r.emplace(m.inner, RangeReplacement{
-                         .value = ir::FloorMod(m.merged, size), .parts = {}, .valid = UOp()});
+  r.emplace(
+      m.outer,
+      RangeReplacement{.value = ir::FloorDiv(m.merged, size), .parts = {m.merged}, .valid = UOp()});
+  r.emplace(m.inner,
+            RangeReplacement{.value = ir::FloorMod(m.merged, size), .parts = {}, .valid = UOp()});
   return r;
 }
 

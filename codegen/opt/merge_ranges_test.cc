@@ -44,17 +44,15 @@ TEST(MergeRanges, Reductions) {
   const UOp c = Range(4, 0), b = Range(3, 1, AxisType::kReduce), y = Range(5, 2, AxisType::kReduce),
             x = Range(6, 3, AxisType::kReduce);
   const UOp in = Param(1, kFloat32, 360), out = Param(0, kFloat32, 4);
-  EXPECT_EQ(Merged(StoreKernel(out, c,
-                               ReduceOver(Op::kAdd, LoadAt(in, ((b * 4 + c) * 5 + y) * 6 + x),
-                                          {b, y, x}),
-                               {c})),
-            "r_4_3_30");
+  EXPECT_EQ(
+      Merged(StoreKernel(
+          out, c, ReduceOver(Op::kAdd, LoadAt(in, ((b * 4 + c) * 5 + y) * 6 + x), {b, y, x}), {c})),
+      "r_4_3_30");
   // Channels last: one loop, in whatever order the ranges come.
-  EXPECT_EQ(Merged(StoreKernel(out, c,
-                               ReduceOver(Op::kAdd, LoadAt(in, ((b * 5 + y) * 6 + x) * 4 + c),
-                                          {x, b, y}),
-                               {c})),
-            "r_4_90");
+  EXPECT_EQ(
+      Merged(StoreKernel(
+          out, c, ReduceOver(Op::kAdd, LoadAt(in, ((b * 5 + y) * 6 + x) * 4 + c), {x, b, y}), {c})),
+      "r_4_90");
 }
 
 // Weights that are stored in the order of the input's window: columns and channels are one loop.

@@ -20,7 +20,7 @@ struct Name {
   int numbers;  // integers it takes
 };
 constexpr Name kNames[] = {
-    {"SPLIT", OptOp::kSplit, 2}, {"PADTO", OptOp::kPadTo, 2},       {"SWAP", OptOp::kSwap, 2},
+    {"SPLIT", OptOp::kSplit, 2},   {"PADTO", OptOp::kPadTo, 2},       {"SWAP", OptOp::kSwap, 2},
     {"TC", OptOp::kTensorCore, 2}, {"NOLOCALS", OptOp::kNoLocals, 0},
 };
 

@@ -21,17 +21,16 @@ TEST(OptText, Prints) {
 
 TEST(OptText, RoundTrip) {
   constexpr char kText[] =
-      "SPLIT(0, 16, UPCAST), SPLIT(1, 4, THREAD, top), PADTO(0, 32), SWAP(0, 1), TC(0, 1), NOLOCALS, "
+      "SPLIT(0, 16, UPCAST), SPLIT(1, 4, THREAD, top), PADTO(0, 32), SWAP(0, 1), TC(0, 1), "
+      "NOLOCALS, "
       "SPLIT(2, 0, GROUP_REDUCE)";
   const auto opts = ParseOpts(kText);
   ASSERT_TRUE(opts.ok()) << opts.status();
   EXPECT_EQ(opts->size(), 7u);
   EXPECT_EQ(ToString(*opts), kText);
-  EXPECT_EQ((*opts)[1], (Opt{.op = OptOp::kSplit,
-                             .axis = 1,
-                             .amount = 4,
-                             .type = AxisType::kThread,
-                             .top = true}));
+  EXPECT_EQ(
+      (*opts)[1],
+      (Opt{.op = OptOp::kSplit, .axis = 1, .amount = 4, .type = AxisType::kThread, .top = true}));
   EXPECT_EQ(ToString(*ParseOpts(" SPLIT ( 0,16 ,\tUPCAST )\n")), "SPLIT(0, 16, UPCAST)");
   EXPECT_TRUE(ParseOpts("  ")->empty());
 }

@@ -41,7 +41,8 @@ UOp Optimize(const UOp& kernel, const render::Target& target, int threads) {
   if (const KernelInfo* info = InfoOf(kernel); info != nullptr && info->optimized) return kernel;
   absl::StatusOr<Kernel> k = base::Get(base::kNoOpt) != 0 ? Kernel::Make(kernel, LimitsOf(target))
                                                           : PrepareKernel(kernel, target);
-  if (!k.ok()) return kernel.WithArg(KernelInfo{.name = "kernel", .applied = {}, .optimized = true});
+  if (!k.ok())
+    return kernel.WithArg(KernelInfo{.name = "kernel", .applied = {}, .optimized = true});
   if (base::Get(base::kNoOpt) == 0) {
     const Kernel plain = *k;
     for (const ir::Opt& opt : HandCodedOpts(plain, target, threads)) {

@@ -1,5 +1,5 @@
-// The optimizer's front door: from a kernel as the scheduler makes it to one whose axis types say how
-// each loop runs. Lowering (codegen/lower) takes the result.
+// The optimizer's front door: from a kernel as the scheduler makes it to one whose axis types say
+// how each loop runs. Lowering (codegen/lower) takes the result.
 #ifndef TG_CODEGEN_OPT_OPTIMIZE_H_
 #define TG_CODEGEN_OPT_OPTIMIZE_H_
 

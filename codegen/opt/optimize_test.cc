@@ -27,7 +27,12 @@ const ir::KernelInfo& Info(const UOp& ast) { return ast.arg_as<ir::KernelInfo>()
 // A kernel of a random kind and random odd sizes, small enough to evaluate.
 NamedKernel RandomKernel(std::mt19937& random) {
   auto up_to = [&random](int64_t n) { return static_cast<int64_t>(random() % n) + 1; };
-  const ConvShape s{.b = up_to(2) * 2, .y = up_to(6), .x = up_to(8), .co = up_to(18), .ci = up_to(3), .k = up_to(3)};
+  const ConvShape s{.b = up_to(2) * 2,
+                    .y = up_to(6),
+                    .x = up_to(8),
+                    .co = up_to(18),
+                    .ci = up_to(3),
+                    .k = up_to(3)};
   switch (random() % 9) {
     case 0:
       return Matmul(up_to(20), up_to(40), up_to(20), random() % 2 == 0, random() % 2 == 0);
@@ -54,14 +59,16 @@ TEST(Optimize, KeepsMeaning) {
   std::mt19937 random(11);
   for (int trial = 0; trial < 150; ++trial) {
     const NamedKernel k = RandomKernel(random);
-    const render::Target target =
-        trial % 3 == 0 ? TargetOf(16, 16) : trial % 3 == 1 ? TargetOf(32, 16) : TargetOf(64, 32);
+    const render::Target target = trial % 3 == 0   ? TargetOf(16, 16)
+                                  : trial % 3 == 1 ? TargetOf(32, 16)
+                                                   : TargetOf(64, 32);
     const UOp after = Optimize(k.ast, target, 4);
     ASSERT_TRUE(ir::VerifyKernel(after).ok()) << k.name << ir::VerifyKernel(after);
     Buffers a = RandomBuffers(k.ast, trial), b = a;
     const absl::Status s = Evaluate(k.ast, a), t = Evaluate(after, b);
     ASSERT_TRUE(s.ok() && t.ok()) << k.name << s << t << "\n" << ir::PrintTree(after);
-    ASSERT_EQ(a, b) << k.name << ": " << ToString(Info(after).applied) << "\n" << ir::PrintTree(after);
+    ASSERT_EQ(a, b) << k.name << ": " << ToString(Info(after).applied) << "\n"
+                    << ir::PrintTree(after);
   }
 }
 

@@ -18,10 +18,10 @@ namespace {
 using ir::Op;
 using ir::UOp;
 
-constexpr double kMinUses = 16;         // of each element
-constexpr int64_t kMaxGrowth = 2;       // of the memory
-constexpr double kCopyCycles = 3;       // per element
-constexpr double kWorthwhile = 0.85;    // of the time before
+constexpr double kMinUses = 16;       // of each element
+constexpr int64_t kMaxGrowth = 2;     // of the memory
+constexpr double kCopyCycles = 3;     // per element
+constexpr double kWorthwhile = 0.85;  // of the time before
 // Wider lane axes are stored in panels of this many lanes: a panel is contiguous.
 constexpr int64_t kPanels[] = {64, 32};
 
@@ -71,8 +71,8 @@ class Packer {
     if (a.store || a.slot < 0 || IsWritten(a.slot)) return false;
     if (a.coef[lane] == 0) return false;
     // Lanes are neighbours already; but panels may be better than rows that are far apart.
-    if (a.coef[lane] == 1 && (PanelOf(lane) == kernel_.roots()[lane].size ||
-                              !StepsFar(kernel_, map_, nest, access))) {
+    if (a.coef[lane] == 1 &&
+        (PanelOf(lane) == kernel_.roots()[lane].size || !StepsFar(kernel_, map_, nest, access))) {
       return false;
     }
     if (a.index.src_count() != 2) return false;

@@ -1,13 +1,14 @@
-// Packing of operands: whether a kernel would run clearly faster if one of its inputs lay in another
-// order in memory, and the two kernels that it takes.
+// Packing of operands: whether a kernel would run clearly faster if one of its inputs lay in
+// another order in memory, and the two kernels that it takes.
 //
 // A convolution reads weights w[co][ci][ky][kx] and wants co in vector lanes; a product with a
-// transposed matrix likewise. A large matrix is read in columns of rows that are pages apart, and is
-// better stored in panels. Copying such an operand once, lanes innermost, costs little where it
+// transposed matrix likewise. A large matrix is read in columns of rows that are pages apart, and
+// is better stored in panels. Copying such an operand once, lanes innermost, costs little where it
 // is used often. The scheduler asks, and if the answer is yes makes a buffer, runs `pack` before
 // the kernel and `kernel` in its place:
 //
-//   while (auto p = FindPack(ast, target)) { ...add p->pack writing a buffer of p->size...; ast = p->kernel; }
+//   while (auto p = FindPack(ast, target)) { ...add p->pack writing a buffer of p->size...; ast =
+//   p->kernel; }
 #ifndef TG_CODEGEN_OPT_PACK_H_
 #define TG_CODEGEN_OPT_PACK_H_
 
@@ -30,8 +31,9 @@ struct OperandPack {
 };
 
 // `kernel`: a kSink before optimisation. Nothing where no operand is worth it: it must be read at
-// an affine index that is valid everywhere (conditions on the access stay with it), at most two times the memory's elements of places, at least
-// 16 times each, and the estimated gain (tile.h) must pay for the copy. Deterministic.
+// an affine index that is valid everywhere (conditions on the access stay with it), at most two
+// times the memory's elements of places, at least 16 times each, and the estimated gain (tile.h)
+// must pay for the copy. Deterministic.
 //
 // The result is exact: the same products are added; only the order of a reduction may differ from
 // that of the unpacked kernel.

@@ -46,7 +46,8 @@ TEST(Pack, WeightsOfConvolutions) {
     EXPECT_EQ(p->dtype, ir::kFloat32);
     // Lanes innermost; the rest as the image is stored.
     const std::string at = ir::PrintExpr(p->pack.src(0).src(0).src(0).src(1));
-    EXPECT_EQ(at, nchw ? "r0 * 800 + r1 * 160 + r2 * 32 + r3" : "r0 * 5120 + r1 * 1024 + r2 * 32 + r3");
+    EXPECT_EQ(at,
+              nchw ? "r0 * 800 + r1 * 160 + r2 * 32 + r3" : "r0 * 5120 + r1 * 1024 + r2 * 32 + r3");
     EXPECT_FALSE(FindPack(p->kernel, Avx512()).has_value());
   }
   const auto grad = FindPack(ConvInputGrad(s, false).ast, Avx512());
@@ -69,9 +70,11 @@ TEST(Pack, KeepsMeaning) {
 
 TEST(Pack, OperandThatIsReadTwice) {
   // Besides in the sum, the weight of each channel is added once.
-  const UOp b = ir::Range(256, 0), co = ir::Range(16, 1), k = ir::Range(8, 2, ir::AxisType::kReduce);
+  const UOp b = ir::Range(256, 0), co = ir::Range(16, 1),
+            k = ir::Range(8, 2, ir::AxisType::kReduce);
   const UOp x = ir::Param(1, ir::kFloat32, 256 * 8), w = ir::Param(2, ir::kFloat32, 16 * 8);
-  const UOp sum = ReduceOver(ir::Op::kAdd, ir::Max(LoadAt(x, b * 8 + k), LoadAt(w, co * 8 + k)), {k});
+  const UOp sum =
+      ReduceOver(ir::Op::kAdd, ir::Max(LoadAt(x, b * 8 + k), LoadAt(w, co * 8 + k)), {k});
   const UOp ast = StoreKernel(ir::Param(0, ir::kFloat32, 256 * 16), b * 16 + co,
                               sum + LoadAt(w, co * 8), {b, co});
   const auto p = FindPack(ast, Avx512());
@@ -81,8 +84,9 @@ TEST(Pack, OperandThatIsReadTwice) {
 }
 
 TEST(Pack, WideLanesComeInPanels) {
-  const auto p = FindPack(ConvForward({.b = 8, .y = 4, .x = 4, .co = 192, .ci = 3, .k = 3}, false, false).ast,
-                          Avx512());
+  const auto p =
+      FindPack(ConvForward({.b = 8, .y = 4, .x = 4, .co = 192, .ci = 3, .k = 3}, false, false).ast,
+               Avx512());
   ASSERT_TRUE(p.has_value());
   const std::string at = ir::PrintExpr(p->pack.src(0).src(0).src(0).src(1));
   EXPECT_NE(at.find("r3 // 64"), std::string::npos) << at;

@@ -59,8 +59,7 @@ UOp ReplaceRanges(const UOp& kernel, const RangeReplacements& replacements,
       const absl::Span<const UOp> closed = u.src().subspan(1);
       if (u.Is(Op::kReduce)) {
         if (UOp valid = valid_over(closed)) {
-          body = ir::Where(valid, body,
-                           ReduceIdentity(u.arg_as<ir::ReduceArg>().op, body.dtype()));
+          body = ir::Where(valid, body, ReduceIdentity(u.arg_as<ir::ReduceArg>().op, body.dtype()));
         }
       }
       for (const UOp& r : closed) {
@@ -83,8 +82,7 @@ UOp ReplaceRanges(const UOp& kernel, const RangeReplacements& replacements,
       if (u.Is(Op::kIndex)) {
         if (UOp valid = valid_over(u.src(1).ranges())) {
           const UOp before = ir::GetValid(src[1]);
-          src[1] = ir::Valid(ir::GetIndex(src[1]),
-                             before.IsConstInt(1) ? valid : before & valid);
+          src[1] = ir::Valid(ir::GetIndex(src[1]), before.IsConstInt(1) ? valid : before & valid);
         }
       }
     }

@@ -274,9 +274,8 @@ bool StepsFar(const Kernel& kernel, const AccessMap& map, const Nest& nest, int 
 }
 
 bool SplitsCondition(const Nest& nest, int root) {
-  return nest.condition[root] &&
-         std::any_of(nest.reduces.begin(), nest.reduces.end(),
-                     [&nest](int r) { return nest.condition[r]; });
+  return nest.condition[root] && std::any_of(nest.reduces.begin(), nest.reduces.end(),
+                                             [&nest](int r) { return nest.condition[r]; });
 }
 
 int HeaviestNest(const AccessMap& map) {
@@ -308,8 +307,8 @@ double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Ti
   for (int i : n.accesses) {
     const Access& a = map.accesses[i];
     // What no loop of the reduction changes is loaded before it.
-    if (n.reduce && std::none_of(n.reduces.begin(), n.reduces.end(),
-                                 [&a](int r) { return a.DependsOn(r); })) {
+    if (n.reduce &&
+        std::none_of(n.reduces.begin(), n.reduces.end(), [&a](int r) { return a.DependsOn(r); })) {
       continue;
     }
     auto depends = [&a](int r) { return a.DependsOn(r); };

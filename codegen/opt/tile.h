@@ -22,8 +22,8 @@ struct Lanes {
 };
 
 struct Tile {
-  Lanes lane;                                 // of an output axis
-  std::vector<Lanes> reduce_lanes;            // by nest: of a reduction that `lane` is not in
+  Lanes lane;                                    // of an output axis
+  std::vector<Lanes> reduce_lanes;               // by nest: of a reduction that `lane` is not in
   std::vector<std::pair<int, int64_t>> upcasts;  // other output roots, and by how much
   double cycles = 0;  // estimate for the whole kernel on one core, for comparisons only
   // Instructions that the expanded body has per operation, by nest.
@@ -38,12 +38,12 @@ struct Core {
 // For the types that `kernel` loads, stores and reduces.
 Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& target);
 
-// Whether each iteration of a reduction of `nest` reads `access` a page or more further on: rows of a
-// large matrix. Lines of such a column fall on each other in the caches.
+// Whether each iteration of a reduction of `nest` reads `access` a page or more further on: rows of
+// a large matrix. Lines of such a column fall on each other in the caches.
 bool StepsFar(const Kernel& kernel, const AccessMap& map, const Nest& nest, int access);
 
-// Whether the body of `nest` has a condition between a reduction and the output `root` (is the tap of
-// a window inside of the image?). Where no axis of a tile has one, lowering skips iterations.
+// Whether the body of `nest` has a condition between a reduction and the output `root` (is the tap
+// of a window inside of the image?). Where no axis of a tile has one, lowering skips iterations.
 bool SplitsCondition(const Nest& nest, int root);
 
 // How many registers a value of `lanes` lanes takes: compilers widen to the next power of two.

@@ -123,9 +123,9 @@ TEST(HostAllocatorTest, DropsThePoolBeforeItGivesUp) {
   EXPECT_EQ(allocator.stats().pooled, 0);
   const absl::Status status = allocator.Alloc(5 * kMiB, {}).status();
   EXPECT_TRUE(absl::IsResourceExhausted(status));
-  EXPECT_EQ(
-      status.message(),
-      "CPU:1: out of memory: asked for 5242880 bytes; 100663296 bytes are in use, 104857600 are allowed");
+  EXPECT_EQ(status.message(),
+            "CPU:1: out of memory: asked for 5242880 bytes; 100663296 bytes are in use, 104857600 "
+            "are allowed");
   allocator.Free(a);
   allocator.Free(Get(allocator, 30 * kMiB));
   allocator.Free(b);

@@ -20,8 +20,9 @@
 // was overwritten.
 //
 // Inputs of one Jit must agree from call to call in number, shape, dtype and device (UsageError
-// says which does not). Symbolic sizes and values: inputs may be Tensor::FromVariable of a kBind, and
-// views of a realized tensor whose bounds are such; they may be bound to other values in each call.
+// says which does not). Symbolic sizes and values: inputs may be Tensor::FromVariable of a kBind,
+// and views of a realized tensor whose bounds are such; they may be bound to other values in each
+// call.
 //
 // Setting JIT=0 runs the function each time. Not thread-safe; one Jit inside of another is an
 // error.

@@ -22,7 +22,9 @@ struct Value {
   int64_t i = 0;
 };
 
-int64_t DivFloor(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+int64_t DivFloor(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
 
 class Evaluator {
  public:

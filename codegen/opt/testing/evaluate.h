@@ -1,5 +1,6 @@
 // The meaning of a kernel-stage graph, computed the slow way: loops over all ranges whatever their
-// type, values in double and int64. Independent of lowering, so optimizer tests do not depend on it.
+// type, values in double and int64. Independent of lowering, so optimizer tests do not depend on
+// it.
 #ifndef TG_CODEGEN_OPT_TESTING_EVALUATE_H_
 #define TG_CODEGEN_OPT_TESTING_EVALUATE_H_
 

@@ -47,8 +47,7 @@ NamedKernel Matmul(int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
   const UOp x = LoadAt(a, ta ? l * m + i : i * k + l);
   const UOp y = LoadAt(b, tb ? j * k + l : l * n + j);
   return {absl::StrCat("matmul_", m, "x", n, "x", k, ta ? "_t" : "_n", tb ? "t" : "n"),
-          StoreKernel(c, i * n + j, ReduceOver(Op::kAdd, x * y, {l}), {i, j}),
-          2.0 * m * n * k};
+          StoreKernel(c, i * n + j, ReduceOver(Op::kAdd, x * y, {l}), {i, j}), 2.0 * m * n * k};
 }
 
 NamedKernel ConvForward(const ConvShape& s, bool nchw, bool packed) {
@@ -60,9 +59,10 @@ NamedKernel ConvForward(const ConvShape& s, bool nchw, bool packed) {
   const UOp weights = Param(2, kFloat32, s.co * s.ci * s.k * s.k);
   const UOp bias = Param(3, kFloat32, s.co);
   const UOp iy = y + ky, ix = x + kx;
-  const UOp at_in = nchw ? ((b * s.ci + ci) * h + iy) * w + ix : ((b * h + iy) * w + ix) * s.ci + ci;
-  const UOp at_w = packed ? ((ky * s.k + kx) * s.ci + ci) * s.co + co
-                          : ((co * s.ci + ci) * s.k + ky) * s.k + kx;
+  const UOp at_in =
+      nchw ? ((b * s.ci + ci) * h + iy) * w + ix : ((b * h + iy) * w + ix) * s.ci + ci;
+  const UOp at_w =
+      packed ? ((ky * s.k + kx) * s.ci + ci) * s.co + co : ((co * s.ci + ci) * s.k + ky) * s.k + kx;
   const UOp sum = ReduceOver(Op::kAdd, LoadAt(in, at_in) * LoadAt(weights, at_w), {ci, ky, kx});
   return {absl::StrCat("conv_fwd_", nchw ? "nchw" : "nhwc", packed ? "_packed" : ""),
           StoreKernel(out, ((b * s.y + y) * s.x + x) * s.co + co,
@@ -80,8 +80,8 @@ NamedKernel ConvInputGrad(const ConvShape& s, bool packed, bool whole) {
   const UOp y = iy - ky, x = ix - kx;
   const UOp valid = Within(y, 0, s.y) & Within(x, 0, s.x);
   const UOp at_g = ir::Valid(((b * s.y + y) * s.x + x) * s.co + co, valid);
-  const UOp at_w = packed ? ((ky * s.k + kx) * s.co + co) * s.ci + ci
-                          : ((co * s.ci + ci) * s.k + ky) * s.k + kx;
+  const UOp at_w =
+      packed ? ((ky * s.k + kx) * s.co + co) * s.ci + ci : ((co * s.ci + ci) * s.k + ky) * s.k + kx;
   const UOp value =
       whole ? ir::Where(valid, LoadAt(g, at_g) * LoadAt(weights, ir::Valid(at_w, valid)), Zero())
             : ir::Where(valid, LoadAt(g, at_g), Zero()) * LoadAt(weights, at_w);

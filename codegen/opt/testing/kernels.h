@@ -37,7 +37,8 @@ NamedKernel ConvForward(const ConvShape& s, bool nchw, bool packed);
 // Gradient of the input from g[b][y][x][co]: out[b][iy][ix][ci]. `packed`: weights [k][k][co][ci].
 // What is outside of g is 0 by a condition on the load, or, `whole`, on the product.
 NamedKernel ConvInputGrad(const ConvShape& s, bool packed, bool whole = false);
-// Gradient of the weights [co][ci][k][k] in `parts` partial sums over images: [parts][co][ci][k][k].
+// Gradient of the weights [co][ci][k][k] in `parts` partial sums over images:
+// [parts][co][ci][k][k].
 NamedKernel ConvWeightGrad(const ConvShape& s, int64_t parts);
 
 // out[i] = max(a[i] + b[i], 0) over the dimensions, contiguous, one range for each.
@@ -46,7 +47,8 @@ NamedKernel Elementwise(std::vector<int64_t> dims);
 NamedKernel Transpose(int64_t rows, int64_t cols);
 // out[i] = sum over j of in[i][j] (`inner`) or in[j][i].
 NamedKernel Sum(int64_t outputs, int64_t length, bool inner);
-// out[i][j] = (in[i][j] - max_k in[i][k]) * sum_l in[i][l]: the loops of a softmax, exact on integers.
+// out[i][j] = (in[i][j] - max_k in[i][k]) * sum_l in[i][l]: the loops of a softmax, exact on
+// integers.
 NamedKernel RowWise(int64_t rows, int64_t cols);
 // Largest of 2x2 windows of in[b][2y][2x][c].
 NamedKernel MaxPool(int64_t b, int64_t y, int64_t x, int64_t c);

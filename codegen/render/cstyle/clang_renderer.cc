@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/settings.h"
+#include "codegen/render/cpu_native_ops.h"
 #include "codegen/render/cstyle/c_renderer.h"
 #include "codegen/render/cstyle/compiler_process.h"
 #include "codegen/render/cstyle/dialect.h"
@@ -17,31 +18,12 @@ namespace tg::render {
 namespace {
 
 using ir::DType;
-using ir::Op;
 using ir::ScalarType;
 
 bool Supports(DType d) {
   return !d.IsVoid() && !d.IsWeak() && d.scalar() != ScalarType::kFloat16 &&
          d.scalar() != ScalarType::kBFloat16 && !d.IsFp8();
 }
-
-bool Native(Op op, DType d, bool has_fma) {
-  switch (op) {
-    case Op::kExp2:
-    case Op::kLog2:
-    case Op::kSin:
-    case Op::kPow:  // library calls, one lane at a time
-    case Op::kThreefry:
-    case Op::kWmma:
-      return false;
-    case Op::kMulAcc:
-      return has_fma || !d.IsFloat();
-    default:
-      return true;
-  }
-}
-bool NativeWithFma(Op op, DType d) { return Native(op, d, true); }
-bool NativeWithoutFma(Op op, DType d) { return Native(op, d, false); }
 
 // -march=native means another thing on another machine: names the processor's features.
 std::string ProcessorId() {
@@ -78,7 +60,7 @@ class ClangRenderer : public Renderer {
 #endif
     target_.name = absl::StrCat("CPU:CLANG:", arch, ":native-", ProcessorId(), ":", compiler_);
     target_.supports = Supports;
-    target_.native_op = has_fma ? NativeWithFma : NativeWithoutFma;
+    target_.native_op = has_fma ? CpuNativeWithFma : CpuNativeWithoutFma;
   }
 
   const Target& target() const override { return target_; }

@@ -247,9 +247,9 @@ int Emitter::Depth(const UOp& u) const {
   return depth;
 }
 
-// The index is a sum. Terms that change in loops in which the gate does not are left to the address;
-// the choice is between the memory at the other terms and as many zeros as the first can span. So
-// that choice leaves those loops, and the loads in them are plain.
+// The index is a sum. Terms that change in loops in which the gate does not are left to the
+// address; the choice is between the memory at the other terms and as many zeros as the first can
+// span. So that choice leaves those loops, and the loads in them are plain.
 Value* Emitter::GatedAddress(const Memory& memory, const UOp& index, const UOp& gate, int lanes) {
   constexpr int64_t kMaxZeros = 4096;  // elements
   constexpr int64_t kStep = 1024;      // negative offsets are rounded to this: few different bases
@@ -296,9 +296,8 @@ Value* Emitter::GatedAddress(const Memory& memory, const UOp& index, const UOp& 
   Type* element = MemoryType(context_, memory.dtype);
   const int64_t from = inner.empty() ? 0 : shift;
   const uint64_t span = static_cast<uint64_t>(inner.empty() ? lanes : max - shift);
-  Value* base =
-      b_.CreateSelect(Get(gate), b_.CreateGEP(element, memory.base, sum(outer, from)),
-                      Zeros(span * static_cast<uint64_t>(memory.dtype.bytes())));
+  Value* base = b_.CreateSelect(Get(gate), b_.CreateGEP(element, memory.base, sum(outer, from)),
+                                Zeros(span * static_cast<uint64_t>(memory.dtype.bytes())));
   return inner.empty() ? base : b_.CreateGEP(element, base, sum(inner, -from));
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/render/cpu_native_ops.h"
 #include "codegen/render/llvm/emit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringMap.h"
@@ -39,7 +40,6 @@ namespace tg::render {
 namespace {
 
 using ir::DType;
-using ir::Op;
 using ir::ScalarType;
 
 bool Computes(DType d) {
@@ -47,24 +47,6 @@ bool Computes(DType d) {
 }
 bool SupportsWithHalf(DType d) { return Computes(d); }
 bool SupportsWithoutHalf(DType d) { return Computes(d) && d.scalar() != ScalarType::kFloat16; }
-
-bool Native(Op op, DType d, bool has_fma) {
-  switch (op) {
-    case Op::kExp2:
-    case Op::kLog2:
-    case Op::kSin:
-    case Op::kPow:  // library calls, one lane at a time
-    case Op::kThreefry:
-    case Op::kWmma:
-      return false;
-    case Op::kMulAcc:
-      return has_fma || !d.IsFloat();
-    default:
-      return true;
-  }
-}
-bool NativeWithFma(Op op, DType d) { return Native(op, d, true); }
-bool NativeWithoutFma(Op op, DType d) { return Native(op, d, false); }
 
 void InitializeLlvm() {
   [[maybe_unused]] static const bool once = [] {
@@ -100,7 +82,7 @@ class LlvmCpuRenderer : public Renderer {
       absl::StrAppend(&target_.name, ":", absl::Hex(hash, absl::kZeroPad16));
     }
     target_.supports = SupportsWithoutHalf;
-    target_.native_op = NativeWithoutFma;
+    target_.native_op = CpuNativeWithoutFma;
     if (auto machine = TakeMachine(); machine.ok()) {
       DescribeTarget(**machine);
       ReturnMachine(*std::move(machine));
@@ -207,7 +189,7 @@ class LlvmCpuRenderer : public Renderer {
       has_half = info.checkFeatures("+fullfp16");
     }
     target_.supports = has_half ? SupportsWithHalf : SupportsWithoutHalf;
-    target_.native_op = has_fma ? NativeWithFma : NativeWithoutFma;
+    target_.native_op = has_fma ? CpuNativeWithFma : CpuNativeWithoutFma;
   }
 
   absl::StatusOr<std::unique_ptr<llvm::Module>> MakeModule(const lower::LinearProgram& program,
