@@ -149,6 +149,36 @@ absl::StatusOr<ElfSymbol> ReadSymbol(absl::string_view rows, uint64_t index,
   return symbol;
 }
 
+// The rows of the one table of that type; none when there is no table.
+absl::StatusOr<std::vector<ElfSymbol>> ReadSymbols(absl::Span<const ElfSection> sections,
+                                                   uint32_t type) {
+  std::vector<ElfSymbol> symbols;
+  const ElfSection* table = nullptr;
+  for (const ElfSection& s : sections) {
+    if (s.type != type) continue;
+    if (table != nullptr) return Bad("more than one symbol table");
+    table = &s;
+  }
+  if (table == nullptr) return symbols;
+  if (table->link >= sections.size()) {
+    return Bad(
+        absl::StrCat("symbol table: sh_link ", table->link, " of ", sections.size(), " sections"));
+  }
+  if (table->size % kSymbolRowSize != 0) {
+    return Bad(absl::StrCat("symbol table: sh_size ", table->size, " is not a multiple of ",
+                            kSymbolRowSize));
+  }
+  const absl::string_view strings = sections[table->link].data;
+  const uint64_t count = table->size / kSymbolRowSize;
+  symbols.reserve(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    absl::StatusOr<ElfSymbol> symbol = ReadSymbol(table->data, i, strings, sections);
+    if (!symbol.ok()) return symbol.status();
+    symbols.push_back(*symbol);
+  }
+  return symbols;
+}
+
 }  // namespace
 
 absl::StatusOr<ElfFile> ElfFile::Parse(absl::string_view bytes) {
@@ -167,6 +197,8 @@ absl::StatusOr<ElfFile> ElfFile::Parse(absl::string_view bytes) {
   file.type_ = static_cast<ElfType>(Read<uint16_t>(bytes, 16));
   file.machine_ = static_cast<ElfMachine>(Read<uint16_t>(bytes, 18));
   file.flags_ = Read<uint32_t>(bytes, 48);
+  file.os_abi_ = Read<uint8_t>(bytes, 7);
+  file.abi_version_ = Read<uint8_t>(bytes, 8);
 
   const uint64_t table = Read<uint64_t>(bytes, 40);
   if (table == 0) return file;  // A file need not have sections.
@@ -210,33 +242,19 @@ absl::StatusOr<ElfFile> ElfFile::Parse(absl::string_view bytes) {
     }
   }
 
-  const ElfSection* table_section = nullptr;
-  for (const uint32_t wanted : {kSectionSymbols, kSectionDynamicSymbols}) {
-    if (table_section != nullptr) break;
-    for (const ElfSection& s : file.sections_) {
-      if (s.type != wanted) continue;
-      if (table_section != nullptr) return Bad("more than one symbol table");
-      table_section = &s;
-    }
-  }
-  if (table_section == nullptr) return file;
-  if (table_section->link >= count) {
-    return Bad(
-        absl::StrCat("symbol table: sh_link ", table_section->link, " of ", count, " sections"));
-  }
-  if (table_section->size % kSymbolRowSize != 0) {
-    return Bad(absl::StrCat("symbol table: sh_size ", table_section->size, " is not a multiple of ",
-                            kSymbolRowSize));
-  }
-  const absl::string_view strings = file.sections_[table_section->link].data;
-  const uint64_t symbol_count = table_section->size / kSymbolRowSize;
-  file.symbols_.reserve(symbol_count);
-  for (uint64_t i = 0; i < symbol_count; ++i) {
-    absl::StatusOr<ElfSymbol> symbol = ReadSymbol(table_section->data, i, strings, file.sections_);
-    if (!symbol.ok()) return symbol.status();
-    file.symbols_.push_back(*symbol);
-  }
+  absl::StatusOr<std::vector<ElfSymbol>> symbols = ReadSymbols(file.sections_, kSectionSymbols);
+  if (!symbols.ok()) return symbols.status();
+  file.symbols_ = *std::move(symbols);
+  symbols = ReadSymbols(file.sections_, kSectionDynamicSymbols);
+  if (!symbols.ok()) return symbols.status();
+  (file.symbols_.empty() ? file.symbols_ : file.dynamic_symbols_) = *std::move(symbols);
   return file;
+}
+
+absl::Span<const ElfSymbol> ElfFile::SymbolsOf(uint32_t index) const {
+  const uint32_t link = index < sections_.size() ? sections_[index].link : 0;
+  const bool dynamic = link < sections_.size() && sections_[link].type == kSectionDynamicSymbols;
+  return dynamic && !dynamic_symbols_.empty() ? dynamic_symbols_ : symbols_;
 }
 
 const ElfSection* ElfFile::FindSection(absl::string_view name) const {
@@ -262,6 +280,7 @@ absl::StatusOr<std::vector<ElfRelocation>> ElfFile::Relocations(uint32_t index) 
     return Bad(absl::StrCat("section ", index, ": sh_size ", section.size, " is not a multiple of ",
                             kRelaRowSize));
   }
+  const size_t symbol_count = SymbolsOf(index).size();
   std::vector<ElfRelocation> result(section.size / kRelaRowSize);
   for (size_t i = 0; i < result.size(); ++i) {
     const uint64_t row = i * kRelaRowSize;
@@ -271,9 +290,9 @@ absl::StatusOr<std::vector<ElfRelocation>> ElfFile::Relocations(uint32_t index) 
     r.type = static_cast<uint32_t>(info);
     r.symbol = static_cast<uint32_t>(info >> 32);
     r.addend = Read<int64_t>(section.data, row + 16);
-    if (r.symbol >= symbols_.size()) {
+    if (r.symbol >= symbol_count) {
       return Bad(absl::StrCat("section ", index, ": relocation ", i, ": symbol ", r.symbol, " of ",
-                              symbols_.size()));
+                              symbol_count));
     }
   }
   return result;

@@ -82,19 +82,26 @@ struct ElfRelocation {
 class ElfFile {
  public:
   // `bytes` must outlive the result, which points into it. InvalidArgument says which field of
-  // which row is wrong. At most one symbol table is allowed, as in files that linkers accept; the
-  // rows take at most 3 times the size of `bytes`. Unimplemented for 32-bit and big-endian files.
+  // which row is wrong. At most one symbol table of each of the two types is allowed, as in files
+  // that linkers make; the rows take at most 3 times the size of `bytes` for each. Unimplemented
+  // for 32-bit and big-endian files.
   static absl::StatusOr<ElfFile> Parse(absl::string_view bytes);
 
   ElfMachine machine() const { return machine_; }
   ElfType type() const { return type_; }
   uint32_t flags() const { return flags_; }  // e_flags: for AMD, the processor and its features.
+  uint8_t os_abi() const { return os_abi_; }
+  uint8_t abi_version() const { return abi_version_; }
 
   // As numbered in the file; number 0 is the null section.
   absl::Span<const ElfSection> sections() const { return sections_; }
   // As numbered in the file; number 0 is the undefined symbol. Of the dynamic symbols when there is
   // no other table.
   absl::Span<const ElfSymbol> symbols() const { return symbols_; }
+
+  // Those that the relocations in section `index` number: the dynamic ones when its sh_link says
+  // so.
+  absl::Span<const ElfSymbol> SymbolsOf(uint32_t index) const;
 
   // First section of that name; null when there is none.
   const ElfSection* FindSection(absl::string_view name) const;
@@ -111,8 +118,11 @@ class ElfFile {
   ElfMachine machine_ = ElfMachine::kX86_64;
   ElfType type_ = ElfType::kRelocatable;
   uint32_t flags_ = 0;
+  uint8_t os_abi_ = 0;
+  uint8_t abi_version_ = 0;
   std::vector<ElfSection> sections_;
   std::vector<ElfSymbol> symbols_;
+  std::vector<ElfSymbol> dynamic_symbols_;  // Empty when symbols_ is the only table.
 };
 
 }  // namespace tg::object
