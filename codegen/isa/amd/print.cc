@@ -1,0 +1,228 @@
+#include "codegen/isa/amd/print.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "absl/strings/str_format.h"
+#include "codegen/isa/amd/decode.h"
+#include "codegen/isa/amd/print_text.h"
+#include "codegen/isa/amd/register_file.h"
+#include "codegen/isa/amd/table_data.h"
+
+namespace tg::amd {
+namespace internal {
+namespace {
+
+void PrintTuple(const char* name, int index, int dwords, Text* t) {
+  *t += name;
+  if (dwords <= 1) {
+    t->Decimal(index);
+    return;
+  }
+  *t += '[';
+  t->Decimal(index);
+  *t += ':';
+  t->Decimal(index + dwords - 1);
+  *t += ']';
+}
+
+const char* SpecialName(int value, int dwords, Isa isa) {
+  bool pair = dwords >= 2;
+  switch (value) {
+    case code::kFlatScratchLo:
+      return pair ? "flat_scratch" : "flat_scratch_lo";
+    case code::kFlatScratchLo + 1:
+      return "flat_scratch_hi";
+    case code::kXnackMaskLo:
+      return pair ? "xnack_mask" : "xnack_mask_lo";
+    case code::kXnackMaskLo + 1:
+      return "xnack_mask_hi";
+    case code::kVccLo:
+      return pair ? "vcc" : "vcc_lo";
+    case code::kVccHi:
+      return "vcc_hi";
+    case 124:
+      return IsRdna(isa) ? "null" : "m0";
+    case 125:
+      return IsRdna(isa) ? "m0" : "null";
+    case code::kExecLo:
+      return pair ? "exec" : "exec_lo";
+    case code::kExecHi:
+      return "exec_hi";
+    case code::kSrcSharedBase:
+      return "src_shared_base";
+    case code::kSrcSharedLimit:
+      return "src_shared_limit";
+    case code::kSrcPrivateBase:
+      return "src_private_base";
+    case code::kSrcPrivateLimit:
+      return "src_private_limit";
+    case code::kSrcPopsExitingWaveId:
+      return "src_pops_exiting_wave_id";
+    case code::kSrcVccz:
+      return "src_vccz";
+    case code::kSrcExecz:
+      return "src_execz";
+    case code::kSrcScc:
+      return "src_scc";
+    case code::kSrcLdsDirect:
+      return "src_lds_direct";
+    default:
+      return "?";
+  }
+}
+
+bool Is64(DataType type) {
+  return type == DataType::kB64 || type == DataType::kI64 || type == DataType::kU64 ||
+         type == DataType::kF64;
+}
+
+void PrintInline(const Operand& o, DataType type, Text* t) {
+  static const char* const kFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
+  if (o.code < code::kInlineFloat0) {
+    t->Decimal(o.code <= 192 ? o.code - 128 : 192 - o.code);
+  } else if (o.code < code::kInlineInv2Pi) {
+    *t += kFloats[o.code - code::kInlineFloat0];
+  } else if (Is64(type)) {
+    *t += "0.15915494309189532";
+  } else if (type == DataType::kF16 || type == DataType::kPkF16) {
+    *t += "0.15915494";
+  } else {
+    *t += "0.15915494";
+  }
+}
+
+}  // namespace
+
+void PrintOperand(const Operand& o, DataType type, Isa isa, Text* t) {
+  bool constant = o.kind == OperandKind::kInline || o.kind == OperandKind::kLiteral;
+  bool call = constant && (o.mods & (kNeg | kAbs)) == kNeg;  // neg(1) is not -1.
+  if (o.mods & kNeg) {
+    if (call) {
+      *t += "neg(";
+    } else {
+      *t += '-';
+    }
+  }
+  if (o.mods & kAbs) *t += '|';
+  if (o.mods & kSext) *t += "sext(";
+  switch (o.kind) {
+    case OperandKind::kNone:
+      *t += "off";
+      break;
+    case OperandKind::kSgpr:
+      PrintTuple("s", o.code, o.dwords, t);
+      break;
+    case OperandKind::kTtmp:
+      PrintTuple("ttmp", o.code - code::kTtmp0, o.dwords, t);
+      break;
+    case OperandKind::kVgpr:
+      PrintTuple("v", o.code - code::kVgpr0, o.dwords, t);
+      if (o.mods & kHalf) *t += o.mods & kHigh ? ".h" : ".l";
+      break;
+    case OperandKind::kAccVgpr:
+      PrintTuple("a", o.code - code::kAccVgpr0, o.dwords, t);
+      break;
+    case OperandKind::kSpecial:
+      *t += SpecialName(o.code, o.dwords, isa);
+      break;
+    case OperandKind::kInline:
+      PrintInline(o, type, t);
+      break;
+    case OperandKind::kLiteral:
+      t->Hex(static_cast<uint32_t>(o.value));
+      break;
+    case OperandKind::kImm:
+      t->Decimal(o.value);
+      break;
+  }
+  if (o.mods & kSext) *t += ')';
+  if (o.mods & kAbs) *t += '|';
+  if (call) *t += ')';
+}
+
+}  // namespace internal
+
+namespace {
+
+using internal::DataOf;
+using internal::Text;
+
+void PrintSpec(const Inst& inst, int i, Isa isa, Text* t) {
+  const OperandSpec& spec = inst.form->specs[i];
+  const Operand& o = inst.operands[i];
+  if (o.kind == OperandKind::kImm) {
+    internal::PrintImm(spec.cls, o.value, inst, isa, t);
+  } else {
+    internal::PrintOperand(o, spec.type, isa, t);
+  }
+}
+
+}  // namespace
+
+char* PrintTo(const Inst& inst, Isa isa, char* out) {
+  Text t(out);
+  const Form& form = *inst.form;
+  const internal::FormData& data = DataOf(&form);
+  t += std::string_view(form.mnemonic);
+  for (int i = 0; i < form.num_operands; ++i) {
+    const OperandSpec& spec = form.specs[i];
+    if (spec.cls == OperandClass::kEndpgm && inst.operands[i].value == 0) continue;
+    if (i == 0) {
+      t += ' ';
+    } else if (i == data.split && data.split != 0) {
+      t += " :: ";
+      t += std::string_view(data.mnemonic_y);
+      t += ' ';
+    } else if (spec.cls == OperandClass::kAttrChan) {
+      t += '.';
+    } else {
+      t += ", ";
+    }
+    PrintSpec(inst, i, isa, &t);
+  }
+  internal::PrintMods(inst, isa, &t);
+  return t.end();
+}
+
+void AppendInst(const Inst& inst, Isa isa, std::string* out) {
+  char buffer[kMaxText];
+  out->append(buffer, static_cast<size_t>(PrintTo(inst, isa, buffer) - buffer));
+}
+
+std::string ToString(const Inst& inst, Isa isa) {
+  std::string text;
+  AppendInst(inst, isa, &text);
+  return text;
+}
+
+std::string ToString(const Operand& operand, Isa isa) {
+  char buffer[kMaxText];
+  Text t(buffer);
+  internal::PrintOperand(operand, DataType::kB32, isa, &t);
+  return std::string(buffer, t.end());
+}
+
+int Disassemble(absl::Span<const uint8_t> bytes, Arch arch, std::string* out) {
+  Inst inst;
+  DecodeError error = DecodeFast(bytes, IsaOf(arch), &inst);
+  if (error == DecodeError::kOk) {
+    AppendInst(inst, IsaOf(arch), out);
+    return inst.size;
+  }
+  int skip = SkipBytes(bytes);
+  if (skip < 4) {
+    for (int i = 0; i < skip; ++i) {
+      absl::StrAppendFormat(out, "%s.byte 0x%02x", i == 0 ? "" : "\n",
+                            bytes[static_cast<size_t>(i)]);
+    }
+    return skip;
+  }
+  uint32_t word = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | static_cast<uint32_t>(bytes[3]) << 24;
+  absl::StrAppendFormat(out, ".long 0x%08x // ", word);
+  absl::Status status = Decode(bytes, arch).status();
+  out->append(status.message().data(), status.message().size());
+  return 4;
+}
+
+}  // namespace tg::amd

@@ -1,0 +1,87 @@
+#include "codegen/isa/amd/register_file.h"
+
+#include <bit>
+
+#include "codegen/isa/amd/table_data.h"
+
+namespace tg::amd::internal {
+namespace {
+
+// VOPD (RDNA3 ISA, "VOPD: dual issue instructions"): both halves read src0 from different banks of
+// four, src1 too; destinations are one even and one odd, which the encoding says by itself.
+const char* CheckVopd(const Inst& inst) {
+  const Operand* src[2][3] = {};
+  for (int i = 0; i < inst.num_operands; ++i) {
+    switch (inst.form->specs[i].name) {
+      case OperandName::kSrc0X:
+        src[0][0] = &inst.operands[i];
+        break;
+      case OperandName::kSrc0Y:
+        src[1][0] = &inst.operands[i];
+        break;
+      case OperandName::kSrc1X:
+        src[0][1] = &inst.operands[i];
+        break;
+      case OperandName::kSrc1Y:
+        src[1][1] = &inst.operands[i];
+        break;
+      default:
+        break;
+    }
+  }
+  for (int s = 0; s < 2; ++s) {
+    const Operand* x = src[0][s];
+    const Operand* y = src[1][s];
+    if (x == nullptr || y == nullptr) continue;
+    if (x->kind != OperandKind::kVgpr || y->kind != OperandKind::kVgpr) continue;
+    if (x->index() % 4 == y->index() % 4)
+      return "sources of both halves are in the same bank of VGPRs";
+  }
+  return nullptr;
+}
+
+const char* CheckDpp(const Inst& inst, Isa isa) {
+  uint32_t c = inst.Get(Mod::kDppCtrl);
+  bool ok = c < 0x100 || (c > 0x100 && c < 0x110) || (c > 0x110 && c < 0x120) ||
+            (c > 0x120 && c < 0x130) || c == 0x140 || c == 0x141 || (c >= 0x150 && c < 0x160) ||
+            (IsRdna(isa) ? c >= 0x160 && c < 0x170
+                         : c == 0x130 || c == 0x134 || c == 0x138 || c == 0x13c || c == 0x142 ||
+                               c == 0x143);
+  return ok ? nullptr : "dpp_ctrl has no such value";
+}
+
+const char* CheckSdwa(const Inst& inst) {
+  if (inst.Get(Mod::kDstSel) > 6 || inst.Get(Mod::kSrc0Sel) > 6 || inst.Get(Mod::kSrc1Sel) > 6) {
+    return "the SDWA selection 7 is reserved";
+  }
+  return inst.Get(Mod::kDstUnused) > 2 ? "dst_unused has no such value" : nullptr;
+}
+
+}  // namespace
+
+int ImageDataDwords(const Inst& inst, int fixed) {
+  int n = fixed != 0 ? fixed : std::popcount(inst.Get(Mod::kDmask));
+  if (n == 0) n = 1;
+  if (inst.Get(Mod::kD16) != 0) n = (n + 1) / 2;
+  return n + static_cast<int>(inst.Get(Mod::kTfe) + inst.Get(Mod::kLwe) > 0);
+}
+
+int ImageAddressDwords(const Inst& inst, int extra) {
+  static constexpr int kCoordinates[] = {1, 2, 3, 3, 2, 3, 3, 4};
+  int n = kCoordinates[inst.Get(Mod::kDim) & 7];
+  if (inst.Get(Mod::kA16) != 0) n = (n + 1) / 2;
+  return n + extra;
+}
+
+const char* CheckForm(const Inst& inst, Isa isa) {
+  const Form& f = *inst.form;
+  if (f.extra == Extra::kDpp16) {
+    if (const char* wrong = CheckDpp(inst, isa); wrong != nullptr) return wrong;
+  } else if (f.extra == Extra::kSdwa) {
+    if (const char* wrong = CheckSdwa(inst); wrong != nullptr) return wrong;
+  }
+  if (f.format == Format::kVopd) return CheckVopd(inst);
+  return nullptr;
+}
+
+}  // namespace tg::amd::internal
