@@ -1,0 +1,261 @@
+#include "codegen/isa/amd/asm_match.h"
+
+#include <bit>
+
+#include "codegen/isa/amd/asm_constant.h"
+#include "codegen/isa/amd/table_data.h"
+
+namespace tg::amd::asm_internal {
+namespace {
+
+using Kind = RawOperand::Kind;
+
+// A placeholder for a literal that is known later: no constant has these bits.
+constexpr uint32_t kLaterLiteral = 0x7fff1234;
+
+// Which bit of op_sel belongs to an operand; -1: none.
+int OpSelBit(OperandName name) {
+  switch (name) {
+    case OperandName::kSrc0:
+      return 0;
+    case OperandName::kSrc1:
+      return 1;
+    case OperandName::kSrc2:
+      return 2;
+    case OperandName::kVdst:
+      return 3;
+    default:
+      return -1;
+  }
+}
+
+// The text's op_sel lists sources, then the destination, whose bit is the fourth.
+uint32_t OpSelOf(const internal::FormData& data, const RawModifiers& modifiers) {
+  const uint32_t listed = modifiers.values.Get(Mod::kOpSel);
+  const int count = modifiers.op_sel_count;
+  const bool packed = data.form.format == Format::kVop3p || data.form.format == Format::kVop3px2;
+  if (packed || count != data.op_sel_count || (data.op_sel_mask & 8) == 0 || count == 0)
+    return listed;
+  const uint32_t last = listed >> (count - 1) & 1;
+  return (listed & ((1u << (count - 1)) - 1)) | last << 3;
+}
+
+bool IsSource(OperandClass cls) {
+  switch (cls) {
+    case OperandClass::kSrc:
+    case OperandClass::kSrc16:
+    case OperandClass::kSrcVgprOrConst:
+    case OperandClass::kSsrc:
+    case OperandClass::kSgpr:
+    case OperandClass::kVgpr:
+    case OperandClass::kVgpr16:
+    case OperandClass::kVgprOrAcc:
+    case OperandClass::kAcc:
+      return true;
+    default:
+      return false;
+  }
+}
+
+const char* RegisterWanted(OperandClass cls) {
+  switch (cls) {
+    case OperandClass::kVgpr:
+    case OperandClass::kVgpr16:
+      return "expected a vector register";
+    case OperandClass::kAcc:
+      return "expected an accumulation register";
+    case OperandClass::kVgprOrAcc:
+      return "expected a vector or accumulation register";
+    case OperandClass::kSgpr:
+      return "expected a scalar register";
+    case OperandClass::kVcc:
+      return "expected vcc";
+    case OperandClass::kM0:
+      return "expected m0";
+    case OperandClass::kOff:
+      return "expected 'off'";
+    case OperandClass::kLds:
+      return "expected 'lds'";
+    default:
+      return "expected a register or a constant";
+  }
+}
+
+const char* MatchRegister(const RawOperand& raw, const OperandSpec& spec, bool wave64,
+                          Operand* out) {
+  *out = raw.reg;
+  out->mods = raw.mods;
+  switch (spec.cls) {
+    case OperandClass::kVcc:
+      if (raw.reg.kind != OperandKind::kSpecial || raw.reg.code != code::kVccLo)
+        return "expected vcc";
+      if (raw.reg.dwords != (wave64 ? 2 : 1)) return wave64 ? "expected vcc" : "expected vcc_lo";
+      // Without a field, the tables have it in one width.
+      out->dwords = spec.dwords;
+      return nullptr;
+    case OperandClass::kVgpr16:
+    case OperandClass::kSrc16:
+      if (raw.reg.kind == OperandKind::kVgpr) out->mods |= kHalf;
+      break;
+    case OperandClass::kImm:
+    case OperandClass::kHex:
+    case OperandClass::kLabel:
+    case OperandClass::kLit32:
+    case OperandClass::kLit16:
+      return "expected a number";
+    default:
+      break;
+  }
+  // Names like src_shared_base and null have the width that the instruction reads.
+  if (raw.reg.kind == OperandKind::kSpecial && raw.reg.dwords == 1 &&
+      (raw.reg.code >= code::kSrcSharedBase || raw.reg.code == code::kNullRdna)) {
+    if (raw.reg.code != code::kNullRdna || spec.cls != OperandClass::kM0) out->dwords = spec.dwords;
+  }
+  return nullptr;
+}
+
+const char* MatchNumber(const RawOperand& raw, const OperandSpec& spec, const internal::Enc& enc,
+                        Operand* out) {
+  if (raw.kind == Kind::kFloat && !IsSource(spec.cls) && spec.cls != OperandClass::kLit32 &&
+      spec.cls != OperandClass::kLit16) {
+    return "expected an integer";
+  }
+  if (spec.cls == OperandClass::kLit32 || spec.cls == OperandClass::kLit16 || raw.force_literal) {
+    return raw.kind == Kind::kFloat ? FloatLiteral(raw.real, spec.type, out)
+                                    : IntegerLiteral(raw.integer, spec.type, out);
+  }
+  if (IsSource(spec.cls)) {
+    const char* reason = raw.kind == Kind::kFloat ? FloatSource(raw.real, spec.type, out)
+                                                  : IntegerSource(raw.integer, spec.type, out);
+    out->mods = raw.mods;
+    out->dwords = 1;
+    return reason;
+  }
+  switch (spec.cls) {
+    case OperandClass::kVcc:
+    case OperandClass::kM0:
+    case OperandClass::kScc:
+    case OperandClass::kLds:
+    case OperandClass::kOff:
+    case OperandClass::kExecImplied:
+      return RegisterWanted(spec.cls);
+    default:
+      break;
+  }
+  const int bits = enc.bits + enc.bits2;
+  const int64_t low = -(int64_t{1} << (bits - 1));
+  if (raw.integer < low || raw.integer >= int64_t{1} << bits)
+    return "the number does not fit its field";
+  *out = Imm(static_cast<int32_t>(raw.integer & ((int64_t{1} << bits) - 1)));
+  return nullptr;
+}
+
+}  // namespace
+
+MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand> operands,
+                      const RawModifiers& modifiers, int64_t here, Inst* inst) {
+  MatchResult result;
+  const internal::FormData& data = internal::DataOf(&form);
+  const uint64_t unknown = modifiers.present & ~form.mods;
+  if (unknown != 0) {
+    result.reason = "this modifier does not go with the instruction";
+    result.modifier = static_cast<Mod>(std::countr_zero(unknown));
+    result.about_modifier = true;
+    result.progress = form.num_operands == operands.size() ? 1 : 0;
+    return result;
+  }
+  *inst = Inst(form);
+  for (uint64_t bits = modifiers.present; bits != 0; bits &= bits - 1) {
+    const Mod m = static_cast<Mod>(std::countr_zero(bits));
+    inst->Set(m, modifiers.values.Get(m));
+  }
+  uint32_t op_sel = 0;
+  if (modifiers.Has(Mod::kOpSel)) {
+    op_sel = OpSelOf(data, modifiers);
+    inst->Set(Mod::kOpSel, op_sel);
+  }
+  size_t next = 0;
+  for (int i = 0; i < form.num_operands; ++i) {
+    const OperandSpec& spec = form.specs[i];
+    Operand* out = &inst->operands[i];
+    if (spec.cls == OperandClass::kExecImplied) continue;
+    if (next == operands.size()) {
+      if (spec.cls == OperandClass::kEndpgm) {
+        *out = Imm(0);
+        continue;
+      }
+      result.reason = "too few operands";
+      return result;
+    }
+    const RawOperand& raw = operands[next];
+    result.operand = static_cast<int>(next++);
+    result.progress = i + 2;
+    switch (raw.kind) {
+      case Kind::kRegister:
+        result.reason = MatchRegister(raw, spec, wave64, out);
+        break;
+      case Kind::kInteger:
+      case Kind::kFloat:
+        result.reason = MatchNumber(raw, spec, data.encs[i], out);
+        break;
+      case Kind::kPlace:
+        if (spec.cls == OperandClass::kLabel) {
+          const int64_t distance = raw.integer - here - 4;
+          if (distance % 4 != 0 || distance / 4 < -32768 || distance / 4 > 32767) {
+            result.reason = "the label is too far away";
+          }
+          *out = Imm(static_cast<int32_t>(distance / 4 & 0xffff));
+          break;
+        }
+        [[fallthrough]];
+      case Kind::kLater:
+        if (spec.cls == OperandClass::kLabel) {
+          *out = Imm(0);
+          result.label = result.operand;
+        } else if ((IsSource(spec.cls) && form.literal) || spec.cls == OperandClass::kLit32) {
+          *out = Literal(kLaterLiteral);
+          result.literal = result.operand;
+        } else {
+          result.reason = "a number that is known here is needed";
+        }
+        break;
+      case Kind::kWord: {
+        const bool off = raw.word == "off";
+        const bool lds = raw.word == "lds";
+        if (off ? IsSource(spec.cls) || spec.cls == OperandClass::kOff
+                : lds && spec.cls == OperandClass::kLds) {
+          *out = Off();
+        } else {
+          result.reason = RegisterWanted(spec.cls);
+        }
+        break;
+      }
+    }
+    if (result.reason != nullptr) return result;
+    if (spec.cls == OperandClass::kAttr && i + 1 < form.num_operands &&
+        form.specs[i + 1].cls == OperandClass::kAttrChan) {
+      // "attr3.y" is one word and two fields.
+      inst->operands[i + 1] = Imm(static_cast<int32_t>(raw.integer >> 8));
+      *out = Imm(static_cast<int32_t>(raw.integer & 0xff));
+      ++i;
+    }
+    // op_sel and the half of a register are two spellings of one thing.
+    if (spec.cls == OperandClass::kVgpr16 || spec.cls == OperandClass::kSrc16) {
+      const int bit = OpSelBit(spec.name);
+      if (bit >= 0 && form.Has(Mod::kOpSel)) {
+        if ((out->mods & kHigh) != 0) op_sel |= 1u << bit;
+        if ((op_sel >> bit & 1) != 0 && out->kind == OperandKind::kVgpr) out->mods |= kHigh;
+        inst->Set(Mod::kOpSel, op_sel);
+      }
+    }
+  }
+  if (next != operands.size()) {
+    result.reason = "too many operands";
+    result.operand = static_cast<int>(next);
+    return result;
+  }
+  result.operand = -1;
+  return result;
+}
+
+}  // namespace tg::amd::asm_internal
