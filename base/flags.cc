@@ -84,6 +84,11 @@ void AppendWrapped(std::string* out, absl::string_view text, int indent) {
   flush();
 }
 
+// As it is written on the command line.
+std::string Dashed(absl::string_view name) {
+  return absl::StrCat(name.size() == 1 ? "-" : "--", name);
+}
+
 }  // namespace
 
 void Flags::AddFlag(absl::string_view name, Target target, absl::string_view placeholder,
@@ -208,7 +213,9 @@ absl::Status Flags::Parse(const std::vector<std::string>& args) {
       help_wanted_ = true;
       return absl::OkStatus();
     }
-    if (!absl::ConsumePrefix(&arg, "--")) {
+    // "-o" is a flag of one letter.
+    const bool letter = arg.size() == 2 && arg[1] != '-' && Find(arg.substr(1)) != nullptr;
+    if (!absl::ConsumePrefix(&arg, letter ? "-" : "--")) {
       return absl::InvalidArgumentError(
           absl::StrCat("unknown flag ", arg, "; flags start with --"));
     }
@@ -228,8 +235,8 @@ absl::Status Flags::Parse(const std::vector<std::string>& args) {
       value = arg.substr(equals + 1);
     } else if (!std::holds_alternative<bool*>(flag->target)) {
       if (i + 1 == args.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("--", flag->name, " needs a value: --",
-                                                       flag->name, " ", flag->placeholder));
+        return absl::InvalidArgumentError(absl::StrCat(
+            Dashed(flag->name), " needs a value: ", Dashed(flag->name), " ", flag->placeholder));
       }
       value = args[++i];
     }
@@ -272,7 +279,7 @@ std::string Flags::Help() const {
   }
   absl::StrAppend(&out, "\nFLAGS\n");
   for (const Flag& flag : flags_) {
-    absl::StrAppend(&out, "    --", flag.name, flag.placeholder.empty() ? "" : " ",
+    absl::StrAppend(&out, "    ", Dashed(flag.name), flag.placeholder.empty() ? "" : " ",
                     flag.placeholder, "\n");
     AppendWrapped(&out,
                   flag.default_value.empty()

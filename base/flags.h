@@ -25,9 +25,9 @@ namespace tg::base {
 //   flags.Add("data", &data, "DIR", "folder of IDX files");
 //   flags.ParseOrExit(argc, argv);
 //
-// Takes `--name value`, `--name=value`, `--name` and `--noname` for bools, - for _ in names, and --
-// before arguments that start with -. The variables' values beforehand are the defaults; they must
-// outlive the parsing. Not thread safe.
+// Takes `--name value`, `--name=value`, `--name` and `--noname` for bools, - for _ in names, `-o
+// value` where a name is one letter, and -- before arguments that start with -. The variables'
+// values beforehand are the defaults; they must outlive the parsing. Not thread safe.
 class Flags {
  public:
   Flags(std::string program, std::string summary)

@@ -50,6 +50,17 @@ TEST(FlagsTest, AllForms) {
   EXPECT_EQ(tool.save_file, "--odd name");
 }
 
+TEST(FlagsTest, FlagsOfOneLetter) {
+  Flags flags("tool", "does what a test needs");
+  std::string out;
+  flags.Add("o", &out, "FILE", "where it goes");
+  EXPECT_TRUE(flags.Parse({"-o", "a.out"}).ok());
+  EXPECT_EQ(out, "a.out");
+  EXPECT_EQ(flags.Parse({"-o"}).message(), "-o needs a value: -o FILE");
+  EXPECT_EQ(flags.Parse({"-x"}).message(), "unknown flag -x; flags start with --");
+  EXPECT_NE(flags.Help().find("    -o FILE\n"), std::string::npos);
+}
+
 TEST(FlagsTest, BoolValuesAndEmptyText) {
   Tool tool;
   EXPECT_EQ(tool.Parse({"--json=true", "--color=false", "--save_file="}), "");
