@@ -212,9 +212,20 @@ DecodeError DecodeOperand(const OperandSpec& spec, const Enc& e, const Context& 
     case Kind::kImgAddr:
       o->dwords = static_cast<uint8_t>(internal::ImageAddressDwords(*inst, dwords));
       return DecodeVgpr(v, o->dwords, c, o);
+    case Kind::kSmemOffset:
+      o->kind = OperandKind::kImm;
+      o->code = 0;
+      o->value = static_cast<int32_t>(v << (32 - e.bits)) >> (32 - e.bits);
+      return DecodeError::kOk;
+    case Kind::kExpSrc:
+      if ((inst->Get(Mod::kEn) >> ((e.lo - 32) / 8) & 1) == 0) {
+        o->kind = OperandKind::kNone;
+        o->code = 0;
+        return v == 0 ? DecodeError::kOk : DecodeError::kReserved;
+      }
+      return DecodeVgpr(v, 1, c, o);
     case Kind::kImm:
     case Kind::kSimm16:
-    case Kind::kSmemOffset:
       o->kind = OperandKind::kImm;
       o->code = 0;
       o->value = static_cast<int32_t>(v);

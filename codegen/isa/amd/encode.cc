@@ -302,9 +302,24 @@ Problem Encoder::Place(int i) {
       if (p.code == EncodeError::kOk) PutField(e, static_cast<uint32_t>(o.index()));
       return p;
     }
+    case Kind::kSmemOffset:
+      if (o.kind != OperandKind::kImm) return {EncodeError::kOperandKind, "must be a number"};
+      if (o.value < -(1 << (e.bits - 1)) || o.value >= 1 << (e.bits - 1)) {
+        return {EncodeError::kOperandRange, "does not fit its field"};
+      }
+      PutField(e, static_cast<uint32_t>(o.value));
+      return kFine;
+    case Kind::kExpSrc:
+      if ((inst_.Get(Mod::kEn) >> ((e.lo - 32) / 8) & 1) == 0) {
+        return o.kind == OperandKind::kNone
+                   ? kFine
+                   : Problem{EncodeError::kOperandKind, "must be off, as en says"};
+      }
+      p = WantVgpr(o, 1, isa_);
+      if (p.code == EncodeError::kOk) PutField(e, static_cast<uint32_t>(o.index()));
+      return p;
     case Kind::kImm:
-    case Kind::kSimm16:
-    case Kind::kSmemOffset: {
+    case Kind::kSimm16: {
       if (o.kind != OperandKind::kImm) return {EncodeError::kOperandKind, "must be a number"};
       int bits = e.bits + e.bits2;
       if (o.value >= 0 ? static_cast<int64_t>(o.value) >> bits != 0 : true) {
@@ -355,6 +370,16 @@ EncodeResult Encoder::Run(uint8_t* out) {
   for (int i = 0; i < form.num_operands; ++i) {
     Problem p = Place(i);
     if (p.code != EncodeError::kOk) return {p.code, static_cast<int8_t>(i), p.reason, 0};
+  }
+  // Operands that share the bit which tells AccVGPRs must agree.
+  for (int i = 0; i < form.num_operands; ++i) {
+    uint8_t at = f_.encs[i].acc;
+    const Operand& o = inst_.operands[static_cast<size_t>(i)];
+    if (at == 255 || (o.kind != OperandKind::kVgpr && o.kind != OperandKind::kAccVgpr)) continue;
+    if ((writer_.w[at >> 6] >> (at & 63) & 1) != (o.kind == OperandKind::kAccVgpr)) {
+      return {EncodeError::kConstraint, static_cast<int8_t>(i),
+              "VGPR and AccVGPR in one instruction that has one bit for both", 0};
+    }
   }
   Problem p = PlaceMods();
   if (p.code != EncodeError::kOk) return {p.code, -1, p.reason, 0};

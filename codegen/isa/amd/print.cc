@@ -77,6 +77,12 @@ bool Is64(DataType type) {
          type == DataType::kF64;
 }
 
+// The upper half of a literal is not read.
+bool Is16(DataType type) {
+  return type == DataType::kF16 || type == DataType::kBf16 || type == DataType::kB16 ||
+         type == DataType::kI16 || type == DataType::kU16;
+}
+
 void PrintInline(const Operand& o, DataType type, Text* t) {
   static const char* const kFloats[] = {"0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0"};
   if (o.code < code::kInlineFloat0) {
@@ -130,7 +136,7 @@ void PrintOperand(const Operand& o, DataType type, Isa isa, Text* t) {
       PrintInline(o, type, t);
       break;
     case OperandKind::kLiteral:
-      t->Hex(static_cast<uint32_t>(o.value));
+      t->Hex(Is16(type) ? static_cast<uint32_t>(o.value) & 0xffff : static_cast<uint32_t>(o.value));
       break;
     case OperandKind::kImm:
       t->Decimal(o.value);
@@ -154,7 +160,9 @@ void PrintSpec(const Inst& inst, int i, Isa isa, Text* t) {
   if (o.kind == OperandKind::kImm) {
     internal::PrintImm(spec.cls, o.value, inst, isa, t);
   } else {
-    internal::PrintOperand(o, spec.type, isa, t);
+    Operand shown = o;
+    if (spec.hidden) shown.mods &= static_cast<uint8_t>(~(kNeg | kAbs));
+    internal::PrintOperand(shown, spec.type, isa, t);
   }
 }
 
@@ -173,6 +181,8 @@ char* PrintTo(const Inst& inst, Isa isa, char* out) {
     } else if (i == data.split && data.split != 0) {
       t += " :: ";
       t += std::string_view(data.mnemonic_y);
+      t += ' ';
+    } else if (form.format == Format::kExp && i == 1) {
       t += ' ';
     } else if (spec.cls == OperandClass::kAttrChan) {
       t += '.';

@@ -338,6 +338,33 @@ void PrintGprIdx(uint32_t v, Text* t) {
   *t += ')';
 }
 
+void PrintVersion(uint32_t v, Text* t) {
+  const char* name = nullptr;
+  switch (v & 255) {
+    case 0:
+      name = "UC_VERSION_GFX7";
+      break;
+    case 4:
+      name = "UC_VERSION_GFX10";
+      break;
+    case 6:
+      name = "UC_VERSION_GFX11";
+      break;
+    case 9:
+      name = "UC_VERSION_GFX12";
+      break;
+  }
+  if (v >> 8 != 0 || name == nullptr) {  // With flags, or no version at all.
+    if (v <= 64) {
+      t->Decimal(v);
+    } else {
+      t->Hex(v);
+    }
+    return;
+  }
+  *t += name;
+}
+
 void PrintTarget(uint32_t v, Isa isa, Text* t) {
   auto numbered = [&](const char* name, uint32_t i) {
     *t += name;
@@ -386,6 +413,9 @@ void PrintImm(OperandClass cls, int32_t value, const Inst& inst, Isa isa, Text* 
       break;
     case OperandClass::kGprIdx:
       PrintGprIdx(v, t);
+      break;
+    case OperandClass::kVersion:
+      PrintVersion(v, t);
       break;
     case OperandClass::kAttr:
       *t += "attr";

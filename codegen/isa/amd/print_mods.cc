@@ -39,8 +39,16 @@ void PrintDpp(const Inst& inst, Isa isa, Text* t) {
     return;
   }
   uint32_t c = inst.Get(Mod::kDppCtrl);
-  *t += ' ';
-  if (c < 0x100) {
+  // 64-bit operations of CDNA know row_newbcast alone; LLVM writes a remark in the place of others.
+  bool wide = false;
+  if (IsCdna(isa)) {
+    for (const OperandSpec& spec : inst.form->operands()) {
+      wide |= spec.dwords == 2 && spec.cls == OperandClass::kVgpr;
+    }
+  }
+  if (!wide || c >= 0x150) *t += ' ';
+  if (wide && c < 0x150) {
+  } else if (c < 0x100) {
     *t += "quad_perm:[";
     for (int i = 0; i < 4; ++i) {
       if (i != 0) *t += ',';
@@ -133,7 +141,7 @@ void PrintVop(const Inst& inst, Isa isa, Text* t) {
       t->Decimal(v);
     }
     if (uint32_t v = inst.Get(Mod::kBlgp); v != 0) {
-      if (f.specs[0].type == DataType::kF64) {
+      if (f.specs[1].type == DataType::kF64) {
         BitList("neg", v, 3, t);
       } else {
         *t += " blgp:";
@@ -153,7 +161,7 @@ void PrintVop(const Inst& inst, Isa isa, Text* t) {
     }
     BitList("op_sel", shown, d.op_sel_count, t);
   }
-  if (f.Has(Mod::kOpSelHi)) {
+  if (f.Has(Mod::kOpSelHi) && !d.hide_op_sel_hi) {
     uint32_t v = inst.Get(Mod::kOpSelHi);
     uint32_t initial = f.Has(Mod::kNegLo) ? (1u << d.op_sel_count) - 1 : 0;
     if (v != initial) BitList("op_sel_hi", v, d.op_sel_count, t);
@@ -170,10 +178,8 @@ void PrintVop(const Inst& inst, Isa isa, Text* t) {
   if (f.extra == Extra::kDpp8 || f.extra == Extra::kDpp16) PrintDpp(inst, isa, t);
   if (f.extra == Extra::kSdwa) PrintSdwa(inst, t);
   if (f.Has(Mod::kWaitExp)) {
-    if (uint32_t v = inst.Get(Mod::kWaitExp); v != 0) {
-      *t += " wait_exp:";
-      t->Decimal(v);
-    }
+    *t += " wait_exp:";
+    t->Decimal(inst.Get(Mod::kWaitExp));
   }
 }
 
@@ -193,6 +199,7 @@ void PrintMods(const Inst& inst, Isa isa, Text* t) {
       PrintVop(inst, isa, t);
       break;
     default:
+      PrintMemoryMods(inst, isa, t);
       break;
   }
 }

@@ -50,6 +50,7 @@ class Text {
 void PrintImm(OperandClass cls, int32_t value, const Inst& inst, Isa isa, Text* t);
 // Everything behind the operands.
 void PrintMods(const Inst& inst, Isa isa, Text* t);
+void PrintMemoryMods(const Inst& inst, Isa isa, Text* t);
 // `type`: how an inline constant is spelled. `half`: a literal has 16 bits.
 void PrintOperand(const Operand& o, DataType type, Isa isa, Text* t);
 

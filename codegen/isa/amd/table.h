@@ -120,15 +120,22 @@ enum class OperandName : uint8_t {
   kSrc0,
   kSrc1,
   kSrc2,
+  kAddr,  // DS
+  kData0,
+  kData1,
   kVaddr,
   kVdata,
-  kVdata1,
   kSaddr,
   kSrsrc,
   kSamp,
   kSoffset,
   kSbase,
   kSdata,
+  kOffset,  // SMEM, where it is a number.
+  kVsrc0,   // EXP
+  kVsrc1,
+  kVsrc2,
+  kVsrc3,
   kSimm,   // simm16 of SOPK and SOPP; what it means is in OperandClass.
   kLit,    // The literal that belongs to an instruction: v_fmaak_f32, s_setreg_imm32_b32.
   kVdstX,  // VOPD.
@@ -202,6 +209,7 @@ enum class DataType : uint8_t {
   kB128,
   kB256,
   kB512,
+  kB1024,
   kI8,
   kI16,
   kI32,
@@ -237,7 +245,7 @@ struct OperandSpec {
   uint8_t dwords;
   DataType type;
   uint8_t mods;  // OperandMods that it can have.
-  uint8_t flags;
+  bool hidden;   // Its sign is encoded but means nothing and is not in the text.
 };
 
 // Registers that an instruction touches without naming them.

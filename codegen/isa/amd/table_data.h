@@ -39,7 +39,8 @@ enum class Kind : uint8_t {
   kBufData,     // Plus one with tfe.
   kImgData,     // As many VGPRs as dmask, d16 and tfe say.
   kImgAddr,     // As many VGPRs as dim and a16 say.
-  kSmemOffset,  // The offset alone: "0x10".
+  kSmemOffset,  // Signed.
+  kExpSrc,      // 8 bits: a VGPR, or nothing when its bit of en is clear.
 };
 
 struct Enc {
@@ -66,9 +67,10 @@ struct FormData {
   uint8_t op_sel_mask;   // Bits that may be set.
   Op op_y;               // VOPD
   const char* mnemonic_y;
-  uint8_t split;      // VOPD: operands of the first half.
-  uint64_t mask[2];   // Bits that are the same in each such instruction,
-  uint64_t value[2];  // and their values.
+  uint8_t split;        // VOPD: operands of the first half.
+  bool hide_op_sel_hi;  // Encoded, but no part of the text.
+  uint64_t mask[2];     // Bits that are the same in each such instruction,
+  uint64_t value[2];    // and their values.
 };
 
 inline const FormData& DataOf(const Form* form) { return *reinterpret_cast<const FormData*>(form); }

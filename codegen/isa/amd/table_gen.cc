@@ -89,7 +89,7 @@ void WriteForm(const FormDraft& f, Output* out) {
     if (o.half) mod_flags += "kHalf|kHigh|";
     specs.push_back("{OperandName::" + o.name + ",OperandClass::" + o.cls + ",Role::" + o.role +
                     "," + std::to_string(o.dwords) + ",DataType::" + o.type + "," + mod_flags +
-                    "0,0}");
+                    (o.hidden ? "0,true}" : "0,false}"));
     encs.push_back("{Kind::" + o.kind + "," + FieldText(o.field) +
                    (o.neg ? o.neg_at + "," + o.abs_at : "255,255") + "," +
                    (o.sext ? o.sext_at : "255") + "," + (o.half ? o.high_at : "255") + "," +
@@ -124,8 +124,8 @@ void WriteForm(const FormDraft& f, Output* out) {
       out->encs.Add(encs) + "," + out->mods.Add(mods) + "," + std::to_string(f.mods.size()) + "," +
       std::to_string(f.op_sel_count) + "," + std::to_string(f.op_sel_mask) +
       ",Op::" + (f.name_y.empty() ? "kNone" : OpId(f.name_y)) + ",\"" + f.mnemonic_y + "\"," +
-      std::to_string(f.split) + ",{" + Hex(f.mask[0]) + "," + Hex(f.mask[1]) + "},{" +
-      Hex(f.value[0]) + "," + Hex(f.value[1]) + "}},\n";
+      std::to_string(f.split) + (f.hide_op_sel_hi ? ",true" : ",false") + ",{" + Hex(f.mask[0]) +
+      "," + Hex(f.mask[1]) + "},{" + Hex(f.value[0]) + "," + Hex(f.value[1]) + "}},\n";
 }
 
 // The decoding index of one instruction set.

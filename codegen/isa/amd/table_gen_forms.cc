@@ -45,7 +45,7 @@ struct Token {
   std::string field, cls, type = "other";
   int bits = 0;  // The number in cls: width.
   std::string letters;
-  bool neg = false, abs = false;
+  bool neg = false, abs = false, hidden = false;
 };
 
 Token ParseToken(const std::string& text, const std::string& where) {
@@ -59,6 +59,7 @@ Token ParseToken(const std::string& text, const std::string& where) {
     std::string m = t.cls.substr(plus + 1);
     t.neg = m.find('n') != std::string::npos;
     t.abs = m.find('a') != std::string::npos;
+    t.hidden = m.find('h') != std::string::npos;
     t.cls.resize(plus);
   }
   size_t dot = t.cls.find('.');
@@ -80,6 +81,7 @@ struct ClassInfo {
 
 ClassInfo Classify(const Token& t, bool low_halves, bool field9, const std::string& where) {
   const std::string& l = t.letters;
+  if (t.cls == "vcc32" || t.cls == "vcc64") return {"kVcc", "kVcc"};
   bool half = t.bits == 16;
   if (l == "v")
     return half ? ClassInfo{low_halves ? "kVgpr16Low" : "kVgpr16", "kVgpr16"}
@@ -98,23 +100,21 @@ ClassInfo Classify(const Token& t, bool low_halves, bool field9, const std::stri
   if (l == "srsrc") return {field9 ? "kSreg" : "kSrsrc", "kSgpr"};
   if (l == "soff") return {"kSoffset", "kSsrc"};
   if (l == "bufaddr") return {"kBufAddr", "kVgpr"};
+  if (l == "exp") return {"kExpSrc", "kVgpr"};
+  if (t.cls == "smemoff") return {"kSmemOffset", "kSmemOffset"};
   if (l == "bufdata") return {"kBufData", "kVgprOrAcc"};
   if (l == "imgdata") return {"kImgData", "kVgpr"};
   if (l == "imgaddr") return {"kImgAddr", "kVgpr"};
-  if (t.cls == "vcc32" || t.cls == "vcc64") return {"kVcc", "kVcc"};
   if (l == "off") return {"kOff", "kOff"};
   if (t.cls == "m0") return {"kM0", "kM0"};
   if (t.cls == "lit32") return {"kLit32", "kLit32"};
   if (t.cls == "lit16") return {"kLit16", "kLit16"};
   static const std::map<std::string, const char*> kNumbers = {
-      {"hex", "kHex"},          {"dec", "kImm"},
-      {"auto", "kAuto"},        {"label", "kLabel"},
-      {"hwreg", "kHwreg"},      {"sendmsg", "kSendmsg"},
-      {"waitcnt", "kWaitcnt"},  {"depctr", "kDepctr"},
-      {"delay", "kDelayAlu"},   {"endpgm", "kEndpgm"},
-      {"attr", "kAttr"},        {"chan", "kAttrChan"},
-      {"target", "kExpTarget"}, {"smemoff", "kSmemOffset"},
-      {"version", "kVersion"},  {"gpridx", "kGprIdx"},
+      {"hex", "kHex"},          {"dec", "kImm"},         {"auto", "kAuto"},
+      {"label", "kLabel"},      {"hwreg", "kHwreg"},     {"sendmsg", "kSendmsg"},
+      {"waitcnt", "kWaitcnt"},  {"depctr", "kDepctr"},   {"delay", "kDelayAlu"},
+      {"endpgm", "kEndpgm"},    {"attr", "kAttr"},       {"chan", "kAttrChan"},
+      {"target", "kExpTarget"}, {"version", "kVersion"}, {"gpridx", "kGprIdx"},
       {"barrier", "kBarrier"}};
   auto it = kNumbers.find(t.cls);
   if (it == kNumbers.end()) Fail(where + ": unknown operand class " + t.cls);
@@ -161,6 +161,9 @@ class Maker {
 
   void Expand(const Row& row);
   void ExpandVop(const Row& row);
+  void ExpandFlat(const Row& row);
+  void ExpandSmem(const Row& row);
+  void ExpandBuffer(const Row& row);
   void Add(const Row& row, Request request, int isas);
   void Pair(const Row& x, const Row& y);
   void AddOperand(const Row& row, const Token& t, const Layout& layout, const Layout* overlay,
@@ -216,7 +219,7 @@ void Maker::AddOperand(const Row& row, const Token& t, const Layout& layout, con
                        const Request& r, FormDraft* f) {
   OperandDraft o;
   o.field_name = t.field;
-  o.name = Camel(t.field);
+  o.name = t.field == "soffset_alt" ? "kSoffset" : Camel(t.field);
   o.type = Camel(t.type);
   o.dwords = t.bits > 32 ? t.bits / 32 : t.bits > 0 ? 1 : 0;
   const std::map<std::string, Bits>* fields = &layout.fields;
@@ -268,10 +271,12 @@ void Maker::AddOperand(const Row& row, const Token& t, const Layout& layout, con
     if (!r.low_halves) o.high_at = modifier("high");
     FreeAt(o.high_at, f);
   }
-  if (t.letters == "va" || t.letters == "mva") {
+  if (t.letters == "va" || t.letters == "mva" || t.letters == "bufdata") {
     o.acc_at = modifier("acc");
+    if (o.acc_at == "255" && t.letters == "va") o.kind = "kVgpr";
     FreeAt(o.acc_at, f);
   }
+  o.hidden = t.hidden;
   f->operands.push_back(o);
 }
 
@@ -279,6 +284,10 @@ void Maker::AddMod(const Row& row, const std::string& text, const Layout& layout
                    const Layout* overlay, FormDraft* f) {
   std::string name = text;
   ModDraft m;
+  if (name == "~op_sel_hi") {
+    name = "op_sel_hi";
+    f->hide_op_sel_hi = true;
+  }
   if (StartsWith(text, "op_sel=")) {
     name = "op_sel";
     for (int i = 0; i < 4; ++i) f->op_sel_mask |= (text[7 + i] == '1') << i;
@@ -307,9 +316,10 @@ void Maker::AddMod(const Row& row, const std::string& text, const Layout& layout
       }
     }
     f->op_sel_count = sources;
-    bool mix = !Contains(row.mods, "neg_lo");
+    bool mix = !Contains(row.mods, "neg_lo") && !f->hide_op_sel_hi;
     if (name == "op_sel_hi") m.initial = mix ? 0 : (1u << sources) - 1;
   }
+  if (layout.name == "vinterp" && name == "op_sel") f->op_sel_count = 4;
   if (name == "index_key") m.field = {{11, 11}};
   if (name == "offset" && layout.fields.count("offset_signed") != 0) m.is_signed = true;
   if (name == "dst_sel" || name == "src0_sel" || name == "src1_sel") m.initial = 6;
@@ -372,22 +382,50 @@ void Maker::Add(const Row& row, Request r, int isas) {
         if (l->fields.count(m) != 0) mods.push_back(m);
       }
     }
+    bool no_dst = Contains(row.mods, "sdwa:nodst");
+    if (no_dst && layout->fields.count("dst_sel") != 0)
+      Cover(layout->fields.at("dst_sel")[0], &f, true, 6);
     if (layout->fields.count("src0_sel") != 0) {
       for (const char* m : {"dst_sel", "dst_unused", "src0_sel", "src1_sel"}) {
         if (layout->fields.count(m) == 0) continue;
-        if (std::string(m) == "src1_sel" && f.operands.size() < (r.family == "VOPC" ? 2u : 3u)) continue;
+        if (no_dst && StartsWith(m, "dst")) continue;
+        if (std::string(m) == "src1_sel" && f.operands.size() < (r.family == "VOPC" ? 2u : 3u))
+          continue;
         mods.push_back(m);
       }
     }
-    for (const std::string& m : mods) AddMod(row, m, *layout, overlay, &f);
-    if (layout->name == "vop3p" && !StartsWith(row.name, "v_accvgpr")) {
+    std::vector<std::pair<Bits, uint64_t>> forced;
+    for (const std::string& m : mods) {
+      if (m == "cpol") {
+        for (const char* c : {"glc", "slc", "dlc", "sc0", "nt", "sc1", "th", "scope", "nv"}) {
+          if (layout->fields.count(c) != 0) AddMod(row, c, *layout, overlay, &f);
+        }
+        continue;
+      }
+      size_t eq = m.find('=');
+      if (eq == std::string::npos || StartsWith(m, "op_sel=")) {
+        AddMod(row, m, *layout, overlay, &f);
+        continue;
+      }
+      // A field that this form fixes: of a modifier, the initial value.
+      auto it = layout->fields.find(m.substr(0, eq));
+      if (it == layout->fields.end()) continue;
+      uint64_t value = std::strtoull(m.c_str() + eq + 1, nullptr, 0);
+      forced.emplace_back(it->second, value);
+      for (ModDraft& d : f.mods) {
+        if (d.id == Camel(it->first)) d.initial = static_cast<uint32_t>(value);
+      }
+    }
+    for (const auto& [bits, value] : forced) Cover(bits[0], &f, true, value);
+    if (layout->name == "vop3p") {
       // op_sel_hi of operands that are not there or cannot choose is one.
       int sources = 0;
       for (const OperandDraft& o : f.operands) sources += StartsWith(o.field_name, "src");
-      bool has = Contains(row.mods, "op_sel_hi");
+      bool has = Contains(row.mods, "op_sel_hi") || Contains(row.mods, "~op_sel_hi");
       if (!has) Cover({60, 59}, &f, true, 3);
       if (!has || sources == 2) Cover({14, 14}, &f, true, 1);
-      if (!Contains(row.mods, "neg_lo") && has) {  // Mixed precision: modifiers of each operand.
+      if (!Contains(row.mods, "neg_lo") &&
+          Contains(row.mods, "op_sel_hi")) {  // Mixed precision: modifiers of each operand.
         for (OperandDraft& o : f.operands) {
           if (!StartsWith(o.field_name, "src")) continue;
           int i = o.field_name[3] - '0';
@@ -416,6 +454,7 @@ void Maker::ExpandVop(const Row& row) {
   std::vector<std::string> mods;
   std::vector<std::string> dpp_vgprs;
   for (const std::string& m : row.mods) {
+    if (m == "sdwa:nodst") continue;
     if (StartsWith(m, "dpp:")) {
       if (m.find("src1") != std::string::npos) dpp_vgprs.push_back("src1");
       if (m.find("src2") != std::string::npos) dpp_vgprs.push_back("src2");
@@ -468,7 +507,149 @@ void Maker::ExpandVop(const Row& row) {
       r.layout = row.family + (d8 ? "_dpp8" : d16 ? "_dpp16" : sdwa ? "_sdwa" : "");
       r.suffix = sdwa ? "_sdwa" : d8 || d16 ? (compare ? "" : "_dpp") : has_e64 ? "_e32" : "";
     }
+    if (base.empty()) r.suffix.clear();
     Add(row, r, isas);
+  }
+}
+
+namespace {
+
+Token Make(const std::string& text) { return ParseToken(text, "table_gen"); }
+
+}  // namespace
+
+// FLAT, GLOBAL, SCRATCH: a form for each way to address; for atomics, with and without a result.
+void Maker::ExpandFlat(const Row& row) {
+  std::string kind = row.forms.empty() ? "" : row.forms[0];
+  Token vdst, vdata;
+  for (const std::string& text : row.operands) {
+    Token t = ParseToken(text, row.where);
+    (t.field == "vdst" ? vdst : vdata) = t;
+  }
+  struct Mode {
+    const char* vaddr;  // Null: no field.
+    const char* saddr;
+    const char* fixed;
+  };
+  std::vector<Mode> modes;
+  if (kind == "none") {
+    modes = {{nullptr, nullptr, "saddr=0x7c"}};
+  } else if (row.family == "flat") {
+    modes = {{"vaddr:v64.u64", nullptr, ""}};
+  } else if (kind == "addtid") {
+    modes = {{nullptr, "off", "saddr=null"}, {nullptr, "saddr:s64.u64", ""}};
+  } else if (row.family == "global") {
+    modes = {{"vaddr:v64.u64", "off", "saddr=null"}, {"vaddr:v32.u32", "saddr:s64.u64", ""}};
+  } else {
+    modes = {{"off", "off", "saddr=null sve=0"},
+             {"off", "saddr:s32.u32", "sve=0"},
+             {"vaddr:v32.u32", "off", "saddr=null sve=1"},
+             {"vaddr:v32.u32", "saddr:s32.u32", "sve=1"}};
+  }
+  bool atomic = kind == "atomic";
+  for (int result = atomic ? 1 : 0; result >= 0; --result) {
+    for (const Mode& mode : modes) {
+      for (int set : {kRdnaSet, kCdnaSet}) {
+        Request r;
+        r.layout = row.family;
+        r.family = row.family;
+        for (char& c : r.family) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+        if ((kind == "load") || (kind == "addtid" && !vdst.field.empty()) || result)
+          r.operands.push_back(vdst);
+        if (kind == "addtid" && !vdata.field.empty()) r.operands.push_back(vdata);
+        if (mode.vaddr != nullptr) {
+          r.operands.push_back(Make(std::string(mode.vaddr) == "off" ? "vaddr:off" : mode.vaddr));
+        }
+        if (kind == "store" || atomic) r.operands.push_back(vdata);
+        if (mode.saddr != nullptr) {
+          r.operands.push_back(Make(std::string(mode.saddr) == "off" ? "saddr:off" : mode.saddr));
+        }
+        r.mods = row.mods;
+        std::string fixed = mode.fixed;
+        if (fixed.find("saddr=null") != std::string::npos) {
+          r.mods.push_back(set == kRdnaSet ? "saddr=0x7c" : "saddr=0x7f");
+        } else if (fixed.find("saddr=") != std::string::npos) {
+          r.mods.push_back("saddr=0x7c");
+        }
+        size_t sve = fixed.find("sve=");
+        if (sve != std::string::npos) r.mods.push_back(fixed.substr(sve, 5));
+        if (atomic) {
+          std::string bit = result ? "=1" : "=0";
+          r.mods.push_back(set == kCdnaSet ? "sc0" + bit : "glc" + bit);
+          if (set == kRdnaSet) r.mods.push_back("th" + bit);
+        }
+        Add(row, r, set);
+      }
+    }
+  }
+}
+
+// SMEM: the offset is a number, a register or both.
+void Maker::ExpandSmem(const Row& row) {
+  Request base;
+  base.layout = "smem";
+  base.family = "SMEM";
+  base.mods = row.mods;
+  for (const std::string& text : row.operands) {
+    if (text == "smemoff") {
+      base.operands.push_back(Make("offset:smemoff"));
+    } else if (text == "length") {
+      base.operands.push_back(Make("sdata:auto"));
+    } else {
+      base.operands.push_back(ParseToken(text, row.where));
+    }
+  }
+  std::string kind = row.forms.empty() ? "" : row.forms[0];
+  if (kind == "none" || kind == "prefetch") {
+    Add(row, base, 31);
+    return;
+  }
+  Request number = base, reg = base, both = base, alt = base;
+  number.operands.push_back(Make("offset:smemoff"));
+  reg.operands.push_back(Make("soffset:s32.u32"));
+  both.operands.push_back(Make("soffset:s32.u32"));
+  both.mods.insert(both.mods.begin(), "offset");
+  Request number_cdna = number, reg_cdna = reg, both_cdna = both;
+  number.mods.push_back("soffset=0x7c");
+  Add(row, reg, 3);
+  Add(row, number, kRdnaSet);
+  Add(row, both, kRdnaSet);
+  number_cdna.mods.push_back("imm=1");
+  reg_cdna.mods.push_back("soffset_en=1");
+  both_cdna.mods.push_back("imm=1");
+  both_cdna.mods.push_back("soffset_en=1");
+  Add(row, number_cdna, kCdnaSet);
+  Add(row, reg_cdna, kCdnaSet);
+  Add(row, both_cdna, kCdnaSet);
+  // The older way to name the register, in the place of the number.
+  alt.operands.push_back(Make("soffset_alt:s32.u32"));
+  Add(row, alt, kCdnaSet);
+}
+
+// MUBUF and MTBUF; what loads into LDS has no data register.
+void Maker::ExpandBuffer(const Row& row) {
+  Request r;
+  r.layout = row.family;
+  r.family = row.family == "mubuf" ? "MUBUF" : "MTBUF";
+  r.mods = row.mods;
+  bool lds = Contains(r.mods, "lds");
+  r.mods.erase(std::remove(r.mods.begin(), r.mods.end(), "lds"), r.mods.end());
+  if (Contains(row.forms, "none")) {
+    Add(row, r, 31);
+    return;
+  }
+  for (const char* m : {"offen", "idxen", "offset"}) r.mods.insert(r.mods.begin(), m);
+  Request into_lds = r;
+  r.operands.push_back(ParseToken(row.operands[0], row.where));
+  for (const char* t : {"vaddr:bufaddr32.u32", "srsrc:srsrc128.b128", "soffset:soff32.u32"}) {
+    r.operands.push_back(Make(t));
+    into_lds.operands.push_back(Make(t));
+  }
+  Add(row, r, 31);
+  if (lds) {
+    into_lds.mods.push_back("lds");
+    into_lds.mods.push_back("lds=1");
+    Add(row, into_lds, 31);
   }
 }
 
@@ -478,6 +659,10 @@ void Maker::Expand(const Row& row) {
     ExpandVop(row);
     return;
   }
+  if (row.family == "flat" || row.family == "global" || row.family == "scratch")
+    return ExpandFlat(row);
+  if (row.family == "smem") return ExpandSmem(row);
+  if (row.family == "mubuf" || row.family == "mtbuf") return ExpandBuffer(row);
   Request r;
   r.layout = row.family;
   for (const std::string& text : row.operands) {
@@ -528,10 +713,10 @@ void Maker::Pair(const Row& x, const Row& y) {
 }  // namespace
 
 bool OperandDraft::operator==(const OperandDraft& o) const {
-  return std::tie(name, cls, role, type, kind, dwords, neg, sext, half, neg_at, abs_at, sext_at,
-                  high_at, acc_at) == std::tie(o.name, o.cls, o.role, o.type, o.kind, o.dwords,
-                                               o.neg, o.sext, o.half, o.neg_at, o.abs_at, o.sext_at,
-                                               o.high_at, o.acc_at) &&
+  return std::tie(name, cls, role, type, kind, dwords, neg, sext, half, hidden, neg_at, abs_at,
+                  sext_at, high_at, acc_at) ==
+             std::tie(o.name, o.cls, o.role, o.type, o.kind, o.dwords, o.neg, o.sext, o.half,
+                      o.hidden, o.neg_at, o.abs_at, o.sext_at, o.high_at, o.acc_at) &&
          SameBits(field, o.field);
 }
 
@@ -542,10 +727,10 @@ bool ModDraft::operator==(const ModDraft& o) const {
 
 bool FormDraft::SameBut(const FormDraft& o) const {
   return std::tie(name, mnemonic, format, family, extra, name_y, dwords, opcode, literal, operands,
-                  mods, reads, writes, op_sel_count, op_sel_mask) ==
+                  mods, reads, writes, op_sel_count, op_sel_mask, hide_op_sel_hi) ==
              std::tie(o.name, o.mnemonic, o.format, o.family, o.extra, o.name_y, o.dwords, o.opcode,
                       o.literal, o.operands, o.mods, o.reads, o.writes, o.op_sel_count,
-                      o.op_sel_mask) &&
+                      o.op_sel_mask, o.hide_op_sel_hi) &&
          mask[0] == o.mask[0] && mask[1] == o.mask[1] && value[0] == o.value[0] &&
          value[1] == o.value[1];
 }

@@ -19,6 +19,7 @@ struct OperandDraft {
   int dwords = 0;
   Bits field;
   bool neg = false, sext = false, half = false;
+  bool hidden = false;  // Its sign is encoded but not shown.
   std::string neg_at = "255", abs_at = "255", sext_at = "255", high_at = "255", acc_at = "255";
   bool operator==(const OperandDraft&) const;
 };
@@ -38,6 +39,7 @@ struct FormDraft {
   int dwords = 1, isas = 0, opcode = 0, split = 0;
   int op_sel_count = 0, op_sel_mask = 0;
   bool literal = false;
+  bool hide_op_sel_hi = false;
   Range key;
   std::vector<OperandDraft> operands;
   std::vector<ModDraft> mods;
