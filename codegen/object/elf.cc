@@ -190,7 +190,10 @@ absl::StatusOr<ElfFile> ElfFile::Parse(absl::string_view bytes) {
                                               "ELF",
                                               4))
     return Bad("no magic number");
-  if (Read<uint8_t>(bytes, 4) != kClass64 || Read<uint8_t>(bytes, 5) != kLittleEndian) {
+  // Kernel packers leave zero what GPU loaders do not look at: the byte order, the machine, the
+  // size of a section's row; and they begin with a section where the null section should be.
+  const uint8_t order = Read<uint8_t>(bytes, 5);
+  if (Read<uint8_t>(bytes, 4) != kClass64 || (order != kLittleEndian && order != 0)) {
     return absl::UnimplementedError("ELF: only 64-bit little-endian files are supported");
   }
   ElfFile file;
@@ -203,7 +206,7 @@ absl::StatusOr<ElfFile> ElfFile::Parse(absl::string_view bytes) {
   const uint64_t table = Read<uint64_t>(bytes, 40);
   if (table == 0) return file;  // A file need not have sections.
   const uint16_t row_size = Read<uint16_t>(bytes, 58);
-  if (row_size != kSectionRowSize) {
+  if (row_size != kSectionRowSize && row_size != 0) {
     return Bad(absl::StrCat("e_shentsize is ", row_size, ", not ", kSectionRowSize));
   }
   if (!InRange(bytes, table, kSectionRowSize)) {
@@ -233,7 +236,7 @@ absl::StatusOr<ElfFile> ElfFile::Parse(absl::string_view bytes) {
       return Bad(absl::StrCat("e_shstrndx ", names_index, " of ", count, " sections"));
     }
     const absl::string_view names = file.sections_[names_index].data;
-    for (uint64_t i = 1; i < count; ++i) {
+    for (uint64_t i = file.sections_[0].type == kSectionNull ? 1 : 0; i < count; ++i) {
       const std::optional<absl::string_view> name = NameAt(names, name_offsets[i]);
       if (!name) {
         return Bad(absl::StrCat("section ", i, ": sh_name ", name_offsets[i], " is no string"));
