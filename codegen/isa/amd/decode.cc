@@ -141,6 +141,7 @@ DecodeError DecodeOperand(const OperandSpec& spec, const Enc& e, const Context& 
         if (e.acc != 255 && words.Bit(e.acc)) return DecodeAcc(v - 256, dwords, c, o);
         return DecodeVgpr(v - 256, dwords, c, o);
       }
+      if (v == code::kLiteral) return DecodeScalar(v, dwords, true, c, o);
       if (v < code::kInlineInt0 || v > code::kInlineInv2Pi ||
           (v > 208 && v < code::kInlineFloat0)) {
         return DecodeError::kBadRegister;
@@ -210,8 +211,23 @@ DecodeError DecodeOperand(const OperandSpec& spec, const Enc& e, const Context& 
       o->dwords = static_cast<uint8_t>(internal::ImageDataDwords(*inst, dwords));
       return DecodeVgpr(v, o->dwords, c, o);
     case Kind::kImgAddr:
-      o->dwords = static_cast<uint8_t>(internal::ImageAddressDwords(*inst, dwords));
-      return DecodeVgpr(v, o->dwords, c, o);
+    case Kind::kImgLast: {
+      int left = internal::ImageAddressDwords(*inst, dwords);
+      int most = e.kind == Kind::kImgAddr || internal::IsLastAddress(*inst, spec.name) ? 16 : 1;
+      if (left < 1 || left > most) return DecodeError::kReserved;
+      if (left > 12) left = 16;
+      o->dwords = static_cast<uint8_t>(left);
+      return DecodeVgpr(v, left, c, o);
+    }
+    case Kind::kMatA:
+    case Kind::kMatB: {
+      dwords = internal::MatrixDwords(inst->Get(e.kind == Kind::kMatA ? Mod::kCbsz : Mod::kBlgp));
+      if (dwords == 0) return DecodeError::kReserved;
+      if (v < 256) return DecodeError::kBadRegister;
+      o->dwords = static_cast<uint8_t>(dwords);
+      if (words.Bit(e.acc)) return DecodeAcc(v - 256, dwords, c, o);
+      return DecodeVgpr(v - 256, dwords, c, o);
+    }
     case Kind::kSmemOffset:
       o->kind = OperandKind::kImm;
       o->code = 0;
@@ -220,8 +236,8 @@ DecodeError DecodeOperand(const OperandSpec& spec, const Enc& e, const Context& 
     case Kind::kExpSrc:
       if ((inst->Get(Mod::kEn) >> ((e.lo - 32) / 8) & 1) == 0) {
         o->kind = OperandKind::kNone;
-        o->code = 0;
-        return v == 0 ? DecodeError::kOk : DecodeError::kReserved;
+        o->code = static_cast<uint16_t>(v);  // Kept for the encoder, though nothing reads it.
+        return DecodeError::kOk;
       }
       return DecodeVgpr(v, 1, c, o);
     case Kind::kImm:

@@ -217,7 +217,7 @@ Problem Encoder::Place(int i) {
       }
       if (e.kind == Kind::kVgprAcc)
         return {EncodeError::kOperandKind, "must be a VGPR or an AccVGPR"};
-      if (o.kind != OperandKind::kInline) {
+      if (o.kind != OperandKind::kInline && !(o.kind == OperandKind::kLiteral && f_.form.literal)) {
         return {EncodeError::kOperandKind, "must be a VGPR, an AccVGPR or an inline constant"};
       }
       if (scalar(true)) PutField(e, o.code);
@@ -280,6 +280,18 @@ Problem Encoder::Place(int i) {
     case Kind::kLit16:
       if (o.kind != OperandKind::kLiteral) return {EncodeError::kOperandKind, "must be a literal"};
       return UseLiteral(static_cast<uint32_t>(o.value));
+    case Kind::kMatA:
+    case Kind::kMatB: {
+      dwords = internal::MatrixDwords(inst_.Get(e.kind == Kind::kMatA ? Mod::kCbsz : Mod::kBlgp));
+      if (dwords == 0) return {EncodeError::kModifier, "reserved matrix format"};
+      bool acc = o.kind == OperandKind::kAccVgpr;
+      p = acc ? WantAcc(o, dwords, isa_) : WantVgpr(o, dwords, isa_);
+      if (p.code != EncodeError::kOk) return p;
+      if (acc) writer_.Set(e.acc);
+      PutField(e, static_cast<uint32_t>(o.index()) | 256);
+      return kFine;
+    }
+    case Kind::kImgLast:
     case Kind::kBufAddr:
     case Kind::kImgAddr:
     case Kind::kImgData:
@@ -289,6 +301,11 @@ Problem Encoder::Place(int i) {
               : e.kind == Kind::kBufData ? dwords + static_cast<int>(inst_.Get(Mod::kTfe))
               : e.kind == Kind::kImgData ? internal::ImageDataDwords(inst_, dwords)
                                          : internal::ImageAddressDwords(inst_, dwords);
+      if (e.kind == Kind::kImgLast && n > 1 && !internal::IsLastAddress(inst_, spec.name)) {
+        return {EncodeError::kOperandCount, "the address needs more registers"};
+      }
+      if (n < 0) return {EncodeError::kOperandCount, "the address needs fewer registers"};
+      if (n > 12) n = 16;
       if (n == 0) {
         return o.kind == OperandKind::kNone ? kFine
                                             : Problem{EncodeError::kOperandKind, "must be off"};
@@ -311,9 +328,10 @@ Problem Encoder::Place(int i) {
       return kFine;
     case Kind::kExpSrc:
       if ((inst_.Get(Mod::kEn) >> ((e.lo - 32) / 8) & 1) == 0) {
-        return o.kind == OperandKind::kNone
-                   ? kFine
-                   : Problem{EncodeError::kOperandKind, "must be off, as en says"};
+        if (o.kind != OperandKind::kNone)
+          return {EncodeError::kOperandKind, "must be off, as en says"};
+        PutField(e, o.code & 255u);
+        return kFine;
       }
       p = WantVgpr(o, 1, isa_);
       if (p.code == EncodeError::kOk) PutField(e, static_cast<uint32_t>(o.index()));

@@ -162,7 +162,9 @@ void PrintSpec(const Inst& inst, int i, Isa isa, Text* t) {
   } else {
     Operand shown = o;
     if (spec.hidden) shown.mods &= static_cast<uint8_t>(~(kNeg | kAbs));
-    internal::PrintOperand(shown, spec.type, isa, t);
+    // Scalar instructions read a literal's upper half or not; their text has all of it.
+    bool scalar = inst.form->format <= Format::kSopp && o.kind == OperandKind::kLiteral;
+    internal::PrintOperand(shown, scalar ? DataType::kB32 : spec.type, isa, t);
   }
 }
 
@@ -189,7 +191,12 @@ char* PrintTo(const Inst& inst, Isa isa, char* out) {
     } else {
       t += ", ";
     }
+    bool address = spec.name >= OperandName::kVaddr0 && spec.name <= OperandName::kVaddr4;
+    bool more = i + 1 < form.num_operands && form.specs[i + 1].name >= OperandName::kVaddr1 &&
+                form.specs[i + 1].name <= OperandName::kVaddr4;
+    if (spec.name == OperandName::kVaddr0 && more) t += '[';
     PrintSpec(inst, i, isa, &t);
+    if (address && spec.name != OperandName::kVaddr0 && !more) t += ']';
   }
   internal::PrintMods(inst, isa, &t);
   return t.end();

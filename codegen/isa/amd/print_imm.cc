@@ -41,12 +41,12 @@ const char* const kHwregGfx11[] = {nullptr,
                                    nullptr,
                                    nullptr};
 const char* const kHwregGfx12[] = {nullptr,
-                                   "MODE",
-                                   "STATUS",
+                                   "WAVE_MODE",
+                                   "WAVE_STATUS",
                                    nullptr,
-                                   "STATE_PRIV",
-                                   "GPR_ALLOC",
-                                   "LDS_ALLOC",
+                                   "WAVE_STATE_PRIV",
+                                   "WAVE_GPR_ALLOC",
+                                   "WAVE_LDS_ALLOC",
                                    "IB_STS",
                                    nullptr,
                                    nullptr,
@@ -57,22 +57,22 @@ const char* const kHwregGfx12[] = {nullptr,
                                    nullptr,
                                    "PERF_SNAPSHOT_DATA1",
                                    "PERF_SNAPSHOT_DATA2",
-                                   "EXCP_FLAG_PRIV",
-                                   "EXCP_FLAG_USER",
-                                   "TRAP_CTRL",
-                                   "SCRATCH_BASE_LO",
-                                   "SCRATCH_BASE_HI",
+                                   "WAVE_EXCP_FLAG_PRIV",
+                                   "WAVE_EXCP_FLAG_USER",
+                                   "WAVE_TRAP_CTRL",
+                                   "WAVE_SCRATCH_BASE_LO",
+                                   "WAVE_SCRATCH_BASE_HI",
                                    nullptr,
-                                   "HW_ID1",
-                                   "HW_ID2",
+                                   "WAVE_HW_ID1",
+                                   "WAVE_HW_ID2",
                                    nullptr,
-                                   nullptr,
+                                   "WAVE_SCHED_MODE",
                                    nullptr,
                                    nullptr,
                                    "SHADER_CYCLES_LO",
                                    "SHADER_CYCLES_HI",
-                                   "DVGPR_ALLOC_LO",
-                                   "DVGPR_ALLOC_HI"};
+                                   "WAVE_DVGPR_ALLOC_LO",
+                                   "WAVE_DVGPR_ALLOC_HI"};
 const char* const kHwregCdna[] = {nullptr,
                                   "MODE",
                                   "STATUS",
@@ -136,6 +136,10 @@ const char* MessageRdna(uint32_t id, Isa isa) {
       return "MSG_HS_TESSFACTOR";
     case 3:
       return "MSG_DEALLOC_VGPRS";
+    case 5:
+      return isa == Isa::kGfx12 ? nullptr : "MSG_STALL_WAVE_GEN";
+    case 6:
+      return isa == Isa::kGfx12 ? nullptr : "MSG_HALT_WAVES";
     case 9:
       return "MSG_GS_ALLOC_REQ";
     case 128:
@@ -231,23 +235,17 @@ void PrintSendmsg(uint32_t v, Isa isa, Text* t) {
 }
 
 void PrintWaitcnt(uint32_t v, Isa isa, Text* t) {
-  uint32_t vm, exp, lgkm, lgkm_max, unused;
+  uint32_t vm, exp, lgkm, lgkm_max;
   if (IsRdna(isa)) {
     vm = v >> 10 & 63;
     exp = v & 7;
     lgkm = v >> 4 & 63;
     lgkm_max = 63;
-    unused = v & 8;
   } else {
     vm = (v & 15) | (v >> 14 & 3) << 4;
     exp = v >> 4 & 7;
     lgkm = v >> 8 & 15;
     lgkm_max = 15;
-    unused = v & 0x3080;
-  }
-  if (unused != 0) {  // The counts would not say all.
-    t->Hex(v);
-    return;
   }
   bool all = vm == 63 && exp == 7 && lgkm == lgkm_max;
   bool space = false;

@@ -124,7 +124,7 @@ void PrintFormat(uint32_t v, Isa isa, Text* t) {
 
 void PrintTemporalHint(const Inst& inst, Text* t) {
   static const char* const kLoad[] = {"", "NT", "HT", "LU", "NT_RT", "RT_NT", "NT_HT", nullptr};
-  static const char* const kStore[] = {"", "NT", "HT", "RT_WB", "NT_RT", "RT_NT", "NT_HT", "NT_WB"};
+  static const char* const kStore[] = {"", "NT", "HT", "WB", "NT_RT", "RT_NT", "NT_HT", "NT_WB"};
   uint32_t th = inst.Get(Mod::kTh), scope = inst.Get(Mod::kScope);
   if (th == 0) return;
   std::string_view name = inst.form->name;
@@ -192,6 +192,8 @@ void PrintSwizzle(uint32_t v, Text* t) {
     *t += ')';
     return;
   }
+  if (v >= 0xe000) return args("FFT", v & 31, 0, false);
+  if (v >= 0xc000) return args("ROTATE", v >> 10 & 1, v >> 5 & 31, true);
   if (v >> 15 != 0) {
     t->Decimal(v);
     return;
@@ -265,6 +267,28 @@ void PrintMemoryMods(const Inst& inst, Isa isa, Text* t) {
       Flag(inst, Mod::kDone, "done", t);
       Flag(inst, Mod::kRow, "row_en", t);
       break;
+    case Format::kMimg:
+    case Format::kVimage:
+    case Format::kVsample: {
+      static const char* const kDims[] = {"1D",       "2D",       "3D",      "CUBE",
+                                          "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"};
+      if (uint32_t v = inst.Get(Mod::kDmask); v != 0) {
+        *t += " dmask:";
+        t->Hex(v);
+      }
+      if (f.Has(Mod::kDim)) {
+        *t += " dim:SQ_RSRC_IMG_";
+        *t += kDims[inst.Get(Mod::kDim) & 7];
+      }
+      Flag(inst, Mod::kUnorm, "unorm", t);
+      PrintCachePolicy(inst, t);
+      Flag(inst, Mod::kR128, "r128", t);
+      Flag(inst, Mod::kA16, "a16", t);
+      Flag(inst, Mod::kTfe, "tfe", t);
+      Flag(inst, Mod::kLwe, "lwe", t);
+      Flag(inst, Mod::kD16, "d16", t);
+      break;
+    }
     default:
       break;
   }

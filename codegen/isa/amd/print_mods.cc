@@ -127,10 +127,15 @@ void PrintSdwa(const Inst& inst, Text* t) {
 void PrintVop(const Inst& inst, Isa isa, Text* t) {
   const Form& f = *inst.form;
   const FormData& d = DataOf(&f);
-  if (f.Has(Mod::kBitop3) && inst.Get(Mod::kBitop3) != 0) {
+  if (uint32_t v = inst.Get(Mod::kBitop3); v != 0) {
     *t += " bitop3:";
-    t->Hex(inst.Get(Mod::kBitop3));
+    if (v <= 10) {
+      t->Decimal(v);
+    } else {
+      t->Hex(v);
+    }
   }
+  if (f.format == Format::kVinterp) Flag(inst, Mod::kClamp, "clamp", t);
   if (f.Has(Mod::kCbsz)) {
     if (uint32_t v = inst.Get(Mod::kCbsz); v != 0) {
       *t += " cbsz:";
@@ -163,13 +168,16 @@ void PrintVop(const Inst& inst, Isa isa, Text* t) {
   }
   if (f.Has(Mod::kOpSelHi) && !d.hide_op_sel_hi) {
     uint32_t v = inst.Get(Mod::kOpSelHi);
-    uint32_t initial = f.Has(Mod::kNegLo) ? (1u << d.op_sel_count) - 1 : 0;
+    uint32_t initial = 0;
+    for (int i = 0; i < d.num_mods; ++i) {
+      if (d.mod_encs[i].mod == Mod::kOpSelHi) initial = d.mod_encs[i].initial;
+    }
     if (v != initial) BitList("op_sel_hi", v, d.op_sel_count, t);
   }
   int sources = f.num_operands - 1;
   if (uint32_t v = inst.Get(Mod::kNegLo); v != 0) BitList("neg_lo", v, sources, t);
   if (uint32_t v = inst.Get(Mod::kNegHi); v != 0) BitList("neg_hi", v, sources, t);
-  Flag(inst, Mod::kClamp, "clamp", t);
+  if (f.format != Format::kVinterp) Flag(inst, Mod::kClamp, "clamp", t);
   PrintOmod(inst, t);
   if (uint32_t v = inst.Get(Mod::kByteSel); v != 0) {
     *t += " byte_sel:";

@@ -63,14 +63,25 @@ int ImageDataDwords(const Inst& inst, int fixed) {
   int n = fixed != 0 ? fixed : std::popcount(inst.Get(Mod::kDmask));
   if (n == 0) n = 1;
   if (inst.Get(Mod::kD16) != 0) n = (n + 1) / 2;
-  return n + static_cast<int>(inst.Get(Mod::kTfe) + inst.Get(Mod::kLwe) > 0);
+  return n + static_cast<int>(inst.Get(Mod::kTfe));
 }
 
-int ImageAddressDwords(const Inst& inst, int extra) {
+int ImageAddressDwords(const Inst& inst, int before) {
+  // By dim: 1D, 2D, 3D, cube, 1D array, 2D array, 2D MSAA, 2D MSAA array.
   static constexpr int kCoordinates[] = {1, 2, 3, 3, 2, 3, 3, 4};
-  int n = kCoordinates[inst.Get(Mod::kDim) & 7];
+  static constexpr int kGradients[] = {2, 4, 6, 4, 2, 4, 4, 4};
+  int image = DataOf(inst.form).image;
+  uint32_t dim = inst.Get(Mod::kDim) & 7;
+  int n = (image & 32 ? 0 : kCoordinates[dim]) + (image >> 2 & 1);
   if (inst.Get(Mod::kA16) != 0) n = (n + 1) / 2;
-  return n + extra;
+  n += image & 3;
+  if (image & 8) n += image & 16 ? (kGradients[dim] / 2 + 1) / 2 * 2 : kGradients[dim];
+  return n - before;
+}
+
+int MatrixDwords(uint32_t format) {
+  // fp8, bf8, fp6, bf6, fp4: 32 elements a lane.
+  return format <= 1 ? 8 : format <= 3 ? 6 : format == 4 ? 4 : 0;
 }
 
 const char* CheckForm(const Inst& inst, Isa isa) {

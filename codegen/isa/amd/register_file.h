@@ -40,8 +40,15 @@ inline OperandKind ScalarKind(int value, int dwords, Isa isa) {
 // Registers of an image instruction's data for modifiers dmask, d16 and tfe; `fixed` other than 0:
 // that many before d16 and tfe.
 int ImageDataDwords(const Inst& inst, int fixed);
-// Registers of its address in one tuple; `extra` comes on top of the coordinates of `dim`.
-int ImageAddressDwords(const Inst& inst, int extra);
+// Registers of its address that are left when `before` have been named.
+int ImageAddressDwords(const Inst& inst, int before);
+// Whether the address operand may be a tuple: the fifth of MIMG, the fourth of VSAMPLE.
+inline bool IsLastAddress(const Inst& inst, OperandName name) {
+  return (inst.form->format == Format::kMimg && name == OperandName::kVaddr4) ||
+         (inst.form->format == Format::kVsample && name == OperandName::kVaddr3);
+}
+// Registers of a matrix whose elements have the format that cbsz or blgp names; 0: reserved.
+int MatrixDwords(uint32_t format);
 
 // Rules of single forms (VOPD, matrix sizes): null, or which is broken.
 const char* CheckForm(const Inst& inst, Isa isa);

@@ -37,6 +37,9 @@ enum class Kind : uint8_t {
   kSimm16,      // A number, signed where it is printed so.
   kBufAddr,     // 8 bits: none, one or two VGPRs by idxen and offen.
   kBufData,     // Plus one with tfe.
+  kImgLast,     // As many as are left of them.
+  kMatA,        // 9 bits and `acc`: elements of fp8, fp6 or fp4 by cbsz,
+  kMatB,        // by blgp.
   kImgData,     // As many VGPRs as dmask, d16 and tfe say.
   kImgAddr,     // As many VGPRs as dim and a16 say.
   kSmemOffset,  // Signed.
@@ -69,8 +72,11 @@ struct FormData {
   const char* mnemonic_y;
   uint8_t split;        // VOPD: operands of the first half.
   bool hide_op_sel_hi;  // Encoded, but no part of the text.
-  uint64_t mask[2];     // Bits that are the same in each such instruction,
-  uint64_t value[2];    // and their values.
+  // Images: bits 1:0 further arguments, 2 a level or clamp, 3 gradients, 4 of 16 bits, 5 no
+  // coordinates, 6 a ray.
+  uint8_t image;
+  uint64_t mask[2];   // Bits that are the same in each such instruction,
+  uint64_t value[2];  // and their values.
 };
 
 inline const FormData& DataOf(const Form* form) { return *reinterpret_cast<const FormData*>(form); }

@@ -124,8 +124,9 @@ void WriteForm(const FormDraft& f, Output* out) {
       out->encs.Add(encs) + "," + out->mods.Add(mods) + "," + std::to_string(f.mods.size()) + "," +
       std::to_string(f.op_sel_count) + "," + std::to_string(f.op_sel_mask) +
       ",Op::" + (f.name_y.empty() ? "kNone" : OpId(f.name_y)) + ",\"" + f.mnemonic_y + "\"," +
-      std::to_string(f.split) + (f.hide_op_sel_hi ? ",true" : ",false") + ",{" + Hex(f.mask[0]) +
-      "," + Hex(f.mask[1]) + "},{" + Hex(f.value[0]) + "," + Hex(f.value[1]) + "}},\n";
+      std::to_string(f.split) + (f.hide_op_sel_hi ? ",true," : ",false,") +
+      std::to_string(f.image) + ",{" + Hex(f.mask[0]) + "," + Hex(f.mask[1]) + "},{" +
+      Hex(f.value[0]) + "," + Hex(f.value[1]) + "}},\n";
 }
 
 // The decoding index of one instruction set.

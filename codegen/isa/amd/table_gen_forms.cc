@@ -104,6 +104,9 @@ ClassInfo Classify(const Token& t, bool low_halves, bool field9, const std::stri
   if (t.cls == "smemoff") return {"kSmemOffset", "kSmemOffset"};
   if (l == "bufdata") return {"kBufData", "kVgprOrAcc"};
   if (l == "imgdata") return {"kImgData", "kVgpr"};
+  if (l == "imglast") return {"kImgLast", "kVgpr"};
+  if (l == "mata") return {"kMatA", "kVgprOrAcc"};
+  if (l == "matb") return {"kMatB", "kVgprOrAcc"};
   if (l == "imgaddr") return {"kImgAddr", "kVgpr"};
   if (l == "off") return {"kOff", "kOff"};
   if (t.cls == "m0") return {"kM0", "kM0"};
@@ -154,6 +157,7 @@ class Maker {
     std::vector<Token> operands;
     std::vector<std::string> mods;
     int opcode_base = 0;
+    int image = 0;
     std::string family;
     bool literal = false;
     bool low_halves = false;
@@ -164,6 +168,7 @@ class Maker {
   void ExpandFlat(const Row& row);
   void ExpandSmem(const Row& row);
   void ExpandBuffer(const Row& row);
+  void ExpandImage(const Row& row);
   void Add(const Row& row, Request request, int isas);
   void Pair(const Row& x, const Row& y);
   void AddOperand(const Row& row, const Token& t, const Layout& layout, const Layout* overlay,
@@ -222,6 +227,7 @@ void Maker::AddOperand(const Row& row, const Token& t, const Layout& layout, con
   o.name = t.field == "soffset_alt" ? "kSoffset" : Camel(t.field);
   o.type = Camel(t.type);
   o.dwords = t.bits > 32 ? t.bits / 32 : t.bits > 0 ? 1 : 0;
+  if (t.letters == "imglast") o.dwords = t.bits / 32;
   const std::map<std::string, Bits>* fields = &layout.fields;
   auto it = fields->find(t.field);
   if (overlay != nullptr && overlay->fields.count(t.field) != 0) {
@@ -271,7 +277,8 @@ void Maker::AddOperand(const Row& row, const Token& t, const Layout& layout, con
     if (!r.low_halves) o.high_at = modifier("high");
     FreeAt(o.high_at, f);
   }
-  if (t.letters == "va" || t.letters == "mva" || t.letters == "bufdata") {
+  if (t.letters == "va" || t.letters == "mva" || t.letters == "bufdata" || t.letters == "mata" ||
+      t.letters == "matb") {
     o.acc_at = modifier("acc");
     if (o.acc_at == "255" && t.letters == "va") o.kind = "kVgpr";
     FreeAt(o.acc_at, f);
@@ -316,7 +323,7 @@ void Maker::AddMod(const Row& row, const std::string& text, const Layout& layout
       }
     }
     f->op_sel_count = sources;
-    bool mix = !Contains(row.mods, "neg_lo") && !f->hide_op_sel_hi;
+    bool mix = sources == 3 && !Contains(row.mods, "neg_lo") && !f->hide_op_sel_hi;
     if (name == "op_sel_hi") m.initial = mix ? 0 : (1u << sources) - 1;
   }
   if (layout.name == "vinterp" && name == "op_sel") f->op_sel_count = 4;
@@ -356,6 +363,7 @@ void Maker::Add(const Row& row, Request r, int isas) {
     Start(row, *layout, overlay, &f);
     f.isas = 1 << isa;
     f.mnemonic = row.name + r.suffix;
+    f.image = r.image;
     f.family = FormatId(r.family);
     bool cdna = isa >= 3;
     int base = r.opcode_base;
@@ -402,6 +410,8 @@ void Maker::Add(const Row& row, Request r, int isas) {
         }
         continue;
       }
+      bool image = layout->fields.count("dmask") != 0;
+      if (image && m.find('=') == std::string::npos && layout->fields.count(m) == 0) continue;
       size_t eq = m.find('=');
       if (eq == std::string::npos || StartsWith(m, "op_sel=")) {
         AddMod(row, m, *layout, overlay, &f);
@@ -413,7 +423,9 @@ void Maker::Add(const Row& row, Request r, int isas) {
       uint64_t value = std::strtoull(m.c_str() + eq + 1, nullptr, 0);
       forced.emplace_back(it->second, value);
       for (ModDraft& d : f.mods) {
-        if (d.id == Camel(it->first)) d.initial = static_cast<uint32_t>(value);
+        bool result =
+            it->first == "th0" && d.id == "kTh";  // The lowest bit of th: a result is wanted.
+        if (result || d.id == Camel(it->first)) d.initial = static_cast<uint32_t>(value);
       }
     }
     for (const auto& [bits, value] : forced) Cover(bits[0], &f, true, value);
@@ -447,7 +459,7 @@ void Maker::ExpandVop(const Row& row) {
   for (const std::string& text : row.operands) {
     base.push_back(ParseToken(text, row.where));
     if (base.back().field == "sdst") sd = true;
-    if (base.back().letters == "x" || base.back().letters == "c" ||
+    if (base.back().letters == "x" || base.back().letters == "mv" || base.back().letters == "c" ||
         StartsWith(base.back().cls, "lit"))
       any = true;
   }
@@ -483,6 +495,7 @@ void Maker::ExpandVop(const Row& row) {
       if (!wide && t.field == "src1" && t.letters == "x" && !sdwa) t.letters = "v";
       if ((d8 || d16) && t.field == "src0") t.letters = "v";
       if ((d8 || d16) && Contains(dpp_vgprs, t.field)) t.letters = "v";
+      if (sdwa && t.hidden) t.neg = t.abs = t.hidden = false;
       if (!wide && !d16 && !sdwa) t.neg = t.abs = false;
       if (!wide && StartsWith(t.field, "src2")) t.neg = t.abs = false;
       r.operands.push_back(t);
@@ -576,7 +589,7 @@ void Maker::ExpandFlat(const Row& row) {
         if (atomic) {
           std::string bit = result ? "=1" : "=0";
           r.mods.push_back(set == kCdnaSet ? "sc0" + bit : "glc" + bit);
-          if (set == kRdnaSet) r.mods.push_back("th" + bit);
+          if (set == kRdnaSet) r.mods.push_back("th0" + bit);
         }
         Add(row, r, set);
       }
@@ -653,6 +666,85 @@ void Maker::ExpandBuffer(const Row& row) {
   }
 }
 
+// What an image instruction's name says of its address, in the bits of FormData::image.
+int ImageBits(const std::string& name) {
+  int bits = 0;
+  size_t at = name.find("sample");
+  size_t length = 6;
+  if (at == std::string::npos) {
+    at = name.find("gather4");
+    length = 7;
+  }
+  if (at == std::string::npos) {
+    if (name.find("_mip") != std::string::npos) bits |= 4;
+    if (name.find("resinfo") != std::string::npos) bits |= 4 | 32;
+    return bits;
+  }
+  std::string rest = name.substr(at + length) + "_";
+  auto has = [&](const char* part) {
+    return rest.find(std::string("_") + part + "_") != std::string::npos;
+  };
+  bits += has("b") + has("c") + has("o");
+  if (has("l") || has("cl")) bits |= 4;
+  if (has("d")) bits |= 8;
+  if (has("g16")) bits |= 16;
+  return bits;
+}
+
+// MIMG has one address tuple or, with a third dword, up to five registers whose last is a tuple;
+// VIMAGE five single registers; VSAMPLE four, the last a tuple.
+void Maker::ExpandImage(const Row& row) {
+  std::string kind = row.forms.empty() ? "plain" : row.forms[0];
+  Request base;
+  base.family = row.family == "mimg" ? "MIMG" : row.family == "vimage" ? "VIMAGE" : "VSAMPLE";
+  bool bvh = kind == "bvh";
+  bool sampler = kind == "sample" || kind == "gather";
+  base.image = bvh ? 64 : ImageBits(row.name);
+  base.mods = {"a16", "tfe", "lwe", "d16", "dmask", "dim", "unorm", "r128", "cpol"};
+  if (bvh) base.mods = {"a16", "dmask=15", "unorm=1", "r128=1"};
+  Token data = Make(bvh                                  ? "vdata:v128.b32"
+                    : kind == "gather" || kind == "msaa" ? "vdata:imgdata128.b32"
+                                                         : "vdata:imgdata0.b32");
+  auto finish = [&](Request r) {
+    r.operands.push_back(Make(bvh ? "srsrc:srsrc128.b128" : "srsrc:srsrc256.b256"));
+    if (sampler) r.operands.push_back(Make("samp:srsrc128.b128"));
+    Add(row, r, 31);
+  };
+  if (row.family == "mimg" && !bvh) {
+    Request r = base;
+    r.layout = "mimg";
+    r.operands = {data, Make("vaddr:imgaddr0.b32")};
+    finish(r);
+  }
+  if (bvh) {
+    const char* node =
+        row.name.find("64") != std::string::npos ? "vaddr0:v64.b64" : "vaddr0:v32.b32";
+    Request r = base;
+    r.layout = row.family == "mimg" ? "mimg_nsa" : row.family;
+    r.operands = {data, Make(node), Make("vaddr1:v32.f32"), Make("vaddr2:v96.f32"),
+                  Make("vaddr3:v96.f32")};
+    Request packed = r;
+    packed.mods.push_back("a16=1");
+    r.mods.push_back("a16=0");
+    r.operands.push_back(Make("vaddr4:v96.f32"));
+    finish(r);
+    finish(packed);
+    return;
+  }
+  int most = row.family == "vsample" ? 4 : 5;
+  for (int n = row.family == "mimg" ? 2 : 1; n <= most; ++n) {
+    Request r = base;
+    r.layout = row.family == "mimg" ? "mimg_nsa" : row.family;
+    r.operands = {data};
+    for (int i = 0; i + 1 < n; ++i)
+      r.operands.push_back(Make("vaddr" + std::to_string(i) + ":v32.b32"));
+    // The class's number is how many registers stand before it.
+    r.operands.push_back(
+        Make("vaddr" + std::to_string(n - 1) + ":imglast" + std::to_string(32 * (n - 1)) + ".b32"));
+    finish(r);
+  }
+}
+
 void Maker::Expand(const Row& row) {
   row_start_ = forms_.size();
   if (StartsWith(row.family, "vop") || row.family == "vinterp") {
@@ -662,6 +754,8 @@ void Maker::Expand(const Row& row) {
   if (row.family == "flat" || row.family == "global" || row.family == "scratch")
     return ExpandFlat(row);
   if (row.family == "smem") return ExpandSmem(row);
+  if (row.family == "mimg" || row.family == "vimage" || row.family == "vsample")
+    return ExpandImage(row);
   if (row.family == "mubuf" || row.family == "mtbuf") return ExpandBuffer(row);
   Request r;
   r.layout = row.family;
@@ -727,10 +821,10 @@ bool ModDraft::operator==(const ModDraft& o) const {
 
 bool FormDraft::SameBut(const FormDraft& o) const {
   return std::tie(name, mnemonic, format, family, extra, name_y, dwords, opcode, literal, operands,
-                  mods, reads, writes, op_sel_count, op_sel_mask, hide_op_sel_hi) ==
+                  mods, reads, writes, op_sel_count, op_sel_mask, hide_op_sel_hi, image) ==
              std::tie(o.name, o.mnemonic, o.format, o.family, o.extra, o.name_y, o.dwords, o.opcode,
                       o.literal, o.operands, o.mods, o.reads, o.writes, o.op_sel_count,
-                      o.op_sel_mask, o.hide_op_sel_hi) &&
+                      o.op_sel_mask, o.hide_op_sel_hi, o.image) &&
          mask[0] == o.mask[0] && mask[1] == o.mask[1] && value[0] == o.value[0] &&
          value[1] == o.value[1];
 }
