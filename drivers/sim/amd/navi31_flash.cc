@@ -32,7 +32,7 @@ constexpr uint32_t kAllOnes = 0xffffffff;
 uint32_t Swap(uint32_t v) { return __builtin_bswap32(v); }
 
 absl::Status NotModelled(uint32_t offset, absl::string_view what) {
-  return absl::UnimplementedError(absl::StrFormat("Navi 31: BAR5+%#x: %s", offset, what));
+  return absl::UnimplementedError(absl::StrFormat("Navi 31: BAR5+0x%x: %s", offset, what));
 }
 
 bool InRomController(uint32_t offset) { return offset >= kRomCntl && offset < kRomSwData + 0x100; }

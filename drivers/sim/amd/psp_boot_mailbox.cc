@@ -65,7 +65,7 @@ absl::Status PspBootMailbox::Write(uint32_t offset, uint32_t value) {
   if (state_ == State::kDead) return absl::OkStatus();
   if (busy_until_ns_ >= 0) {
     return absl::UnimplementedError(
-        absl::StrFormat("PSP mailbox: BAR5+%#x written while a command runs", offset));
+        absl::StrFormat("PSP mailbox: BAR5+0x%x written while a command runs", offset));
   }
   if (offset == kCommandData) {
     data_ = value;

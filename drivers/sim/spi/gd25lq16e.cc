@@ -61,7 +61,7 @@ size_t Address(absl::Span<const uint8_t> out) {
 
 absl::Status NotModelled(absl::Span<const uint8_t> out, absl::string_view why) {
   return absl::UnimplementedError(
-      absl::StrFormat("GD25LQ16E: command %#04x with %d bytes: %s", out[0], out.size(), why));
+      absl::StrFormat("GD25LQ16E: command 0x%02x with %d bytes: %s", out[0], out.size(), why));
 }
 
 }  // namespace

@@ -59,6 +59,8 @@ class Gd25lq16e {
   // The `nth` operation from now that `fault` can strike, counted from 0, will be struck. One
   // fault at a time.
   void Inject(SpiFault fault, int64_t nth);
+  // Whether a fault still waits for its operation.
+  bool fault_armed() const { return fault_armed_; }
 
   // Off and on: volatile state is gone, a stuck operation ends where it was.
   void PowerCycle();

@@ -18,6 +18,7 @@ namespace tg::amd::sim {
 class Memory;
 struct Allocation;
 struct Group;
+struct StrictState;
 
 // Lanes of a row of the register file; waves of 32 use the lower half.
 inline constexpr int kRow = 64;
@@ -54,6 +55,7 @@ struct FloatMode {
 
 struct Wave {
   Wave(Isa wave_isa, int wave_size);
+  ~Wave();
 
   // Registers. `vgpr` has kNumRows rows of kRow lanes.
   std::unique_ptr<uint32_t[]> vgpr_storage;
@@ -83,13 +85,14 @@ struct Wave {
   bool count = false;
   std::unique_ptr<uint8_t[]> scratch;  // Work-item by work-item.
   uint32_t scratch_bytes = 0;          // Of each.
-  int vgpr_index_mode = 0;             // CDNA: s_set_gpr_idx.
   uint32_t barrier_phase = 0;          // Split barriers: the phase that this wave signalled.
   bool barrier_signalled = false;
-  uint64_t lane_ops = 0;  // Counted when `count`.
+  uint64_t class_counts[8] = {};  // By OpClass. These and the next are counted when `count`.
+  uint64_t lane_ops = 0;
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
   uint64_t lds_conflicts = 0;
+  std::unique_ptr<StrictState> strict_state;
 
   uint32_t* row(int r) { return vgpr + r * kRow; }
   const uint32_t* row(int r) const { return vgpr + r * kRow; }
@@ -118,6 +121,11 @@ struct Wave {
     sgpr[code + 1] = static_cast<uint32_t>(value >> 32);
   }
 
+  // As before the first instruction, for `strict`. Registers keep what they had, as on hardware; scratch, too.
+  void Reset();
+  // Registers that are set before a program starts.
+  void InitSgpr(int code, uint32_t value);
+  void InitVgpr(int row, uint64_t lanes);
   // Writes the MODE register: FloatMode follows.
   void SetMode(uint32_t bits);
   // Stops the wave; the first fault stays.
