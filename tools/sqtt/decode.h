@@ -3,16 +3,15 @@
 //   absl::StatusOr<DecodeSummary> summary =
 //       Decode(bytes, [&](PacketType type, uint64_t raw, uint64_t time, uint64_t offset) { ... });
 //
-// Nothing is allocated: memory stays flat whatever the trace's size. Any bytes end: a packet takes
-// at least a nibble.
+// A visitor may return bool: false ends the reading. Nothing is allocated: memory stays flat
+// whatever the trace's size. Any bytes end: a packet takes at least a nibble.
 #ifndef TG_TOOLS_SQTT_DECODE_H_
 #define TG_TOOLS_SQTT_DECODE_H_
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
-#include <utility>
+#include <type_traits>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -32,6 +31,7 @@ struct DecodeSummary {
   // Hardware pads traces so that no packet is lost by that; in a trace that was cut the last one is
   // incomplete anyway.
   uint64_t tail_nibbles = 0;
+  bool stopped = false;  // By the visitor.
 };
 
 // The layout by the first packet, a LAYOUT_HEADER. DataLoss when there is none: these bytes are no
@@ -55,6 +55,17 @@ struct DecodeEntry {
 };
 using DecodeTable = std::array<DecodeEntry, 256>;
 const DecodeTable& TableFor(Layout layout);
+
+// Whether to go on.
+template <typename Visitor>
+inline bool Visit(Visitor& visit, PacketType type, uint64_t raw, uint64_t time, uint64_t offset) {
+  if constexpr (std::is_same_v<decltype(visit(type, raw, time, offset)), bool>) {
+    return visit(type, raw, time, offset);
+  } else {
+    visit(type, raw, time, offset);
+    return true;
+  }
+}
 
 inline uint64_t Load64(const uint8_t* p) {
   uint64_t v;
@@ -82,8 +93,11 @@ inline void DecodeNibbles(const uint8_t* p, uint64_t& pos, uint64_t stop, uint64
       if (sum.unknown_codes + unknown == 0) sum.first_unknown_offset = base + pos;
       ++unknown;
     }
-    visit(e.type, raw, time, base + pos);
     ++packets;
+    if (!Visit(visit, e.type, raw, time, base + pos)) {
+      sum.stopped = true;
+      break;
+    }
     pos += e.nibbles;
   }
   sum.last_time = time;
@@ -114,8 +128,11 @@ inline void DecodeWords(const uint8_t* p, uint64_t& pos, uint64_t stop, uint64_t
         clock = {true, t - time};
       }
     }
-    visit(e.type, window & e.raw_mask, time, base + pos);
     ++packets;
+    if (!Visit(visit, e.type, window & e.raw_mask, time, base + pos)) {
+      sum.stopped = true;
+      break;
+    }
     pos += e.nibbles;
   }
   sum.last_time = time;
@@ -147,12 +164,14 @@ absl::StatusOr<DecodeSummary> Decode(absl::Span<const uint8_t> bytes, Visitor&& 
   // where the bytes end.
   constexpr uint64_t kTail = 16;
   if (bytes.size() > kTail) run(bytes.data(), pos, nibbles - 2 * kTail, 0);
+  if (sum.stopped) return sum;
   const uint64_t first = pos / 2;
   uint8_t tail[2 * kTail + 16] = {};
   std::memcpy(tail, bytes.data() + first, bytes.size() - first);
   uint64_t tail_pos = pos - 2 * first;
   const uint64_t length = nibbles - 2 * first;
   if (length >= 16) run(tail, tail_pos, length - 15, 2 * first);
+  if (sum.stopped) return sum;
   // The last packet may be longer than the window.
   sum.tail_nibbles = length > tail_pos ? length - tail_pos : 0;
   return sum;
