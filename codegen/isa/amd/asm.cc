@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/isa/amd/asm_state.h"
 #include "codegen/isa/amd/encode.h"
-#include "codegen/isa/amd/table_data.h"
 
 namespace tg::amd {
 namespace asm_internal {
@@ -225,78 +224,44 @@ bool Assembler::ParseSecondHalf(std::string_view* mnemonic, size_t* first_count)
 
 void Assembler::MatchAndEmit(absl::Span<const Form* const> forms, std::string_view mnemonic,
                              const char* at, std::string_view second, size_t first_count) {
-  Extra extra = Extra::kNone;
-  if (modifiers_.present != 0) {
-    if (modifiers_.Has(Mod::kDpp8)) {
-      extra = Extra::kDpp8;
-    } else if (modifiers_.Has(Mod::kDppCtrl) || modifiers_.Has(Mod::kRowMask) ||
-               modifiers_.Has(Mod::kBankMask)) {
-      extra = Extra::kDpp16;
-    } else if (modifiers_.Has(Mod::kDstSel) || modifiers_.Has(Mod::kSrc0Sel) ||
-               modifiers_.Has(Mod::kSrc1Sel) || modifiers_.Has(Mod::kDstUnused)) {
-      extra = Extra::kSdwa;
-    }
-  }
+  Choice choice;
+  choice.forms = forms;
   // With a suffix all forms are of one kind, so the modifiers need not say.
-  const bool exact = mnemonic != forms[0]->name && forms[0]->extra == forms.back()->extra;
-  const Form* best_form = nullptr;
-  MatchResult best;
-  bool pair_found = second.empty();
-  bool extra_found = false;
+  choice.exact = mnemonic != forms[0]->name && forms[0]->extra == forms.back()->extra;
+  choice.second = second;
+  choice.first_count = first_count;
+  const int64_t here = static_cast<int64_t>(out_.text.size());
   Inst inst;
   uint8_t bytes[kMaxInstBytes];
-  const int64_t here = static_cast<int64_t>(out_.text.size());
-  for (const Form* form : forms) {
-    if (!exact && form->extra != extra) continue;
-    extra_found = true;
-    if (form->format == Format::kVopd) {
-      const internal::FormData& data = internal::DataOf(form);
-      if (second != data.mnemonic_y) continue;
-      pair_found = true;
-      if (first_count != data.split && operands_.size() == form->num_operands) continue;
-    } else if (!second.empty()) {
-      continue;
-    }
-    MatchResult result = MatchForm(*form, wave64_, operands_, modifiers_, here, &inst);
-    EncodeResult encoding;
-    if (result.ok()) {
-      encoding = Encode(inst, isa_, bytes);
-      if (encoding.ok()) {
-        out_.text.insert(out_.text.end(), bytes, bytes + encoding.size);
-        ++out_.instructions;
-        CountRegisters(inst);
-        if (result.label >= 0) {
-          AddFixup(Fixup::Kind::kBranch, here, here, operands_[result.label].expression);
-        } else if (result.literal >= 0) {
-          AddFixup(Fixup::Kind::kLiteral, here + encoding.size - 4, here,
-                   operands_[result.literal].expression);
-        }
-        return;
-      }
-      result.reason = encoding.reason;
-      result.operand = encoding.operand;
-      result.progress = 100;
-    }
-    if (best_form == nullptr || result.progress > best.progress) {
-      best_form = form;
-      best = result;
-    }
+  const Selected selected =
+      SelectForm(choice, isa_, wave64_, operands_, modifiers_, here, &inst, bytes);
+  const std::string name(mnemonic);
+  switch (selected.outcome) {
+    case Selected::Outcome::kEncoded:
+      break;
+    case Selected::Outcome::kMismatch:
+      return ReportMismatch(selected.match, mnemonic, at);
+    case Selected::Outcome::kNoSuchPair:
+      return Error(second.data(),
+                   absl::StrCat(name, " and ", std::string(second), " do not make a pair"));
+    case Selected::Outcome::kNeedsSecond:
+      return Error(at, absl::StrCat(name, " needs a second instruction behind '::'"));
+    case Selected::Outcome::kIsNoPair:
+      return Error(at, absl::StrCat(name, " is not part of a pair"));
+    case Selected::Outcome::kNoSuchEncoding:
+      return Error(modifiers_.first != nullptr ? modifiers_.first : at,
+                   absl::StrCat(name, " has no encoding with these modifiers"));
   }
-  if (!pair_found) {
-    return Error(second.data(), absl::StrCat(std::string(mnemonic), " and ", std::string(second),
-                                             " do not make a pair"));
+  out_.text.insert(out_.text.end(), bytes, bytes + selected.size);
+  ++out_.instructions;
+  CountRegisters(inst);
+  const MatchResult& match = selected.match;
+  if (match.label >= 0) {
+    AddFixup(Fixup::Kind::kBranch, here, here, operands_[match.label].expression);
+  } else if (match.literal >= 0) {
+    AddFixup(Fixup::Kind::kLiteral, here + selected.size - 4, here,
+             operands_[match.literal].expression);
   }
-  if (!extra_found) {
-    return Error(modifiers_.first != nullptr ? modifiers_.first : at,
-                 absl::StrCat(std::string(mnemonic), " has no encoding with these modifiers"));
-  }
-  if (best_form == nullptr) {
-    return Error(
-        at, forms[0]->format == Format::kVopd
-                ? absl::StrCat(std::string(mnemonic), " needs a second instruction behind '::'")
-                : absl::StrCat(std::string(mnemonic), " is not part of a pair"));
-  }
-  ReportMismatch(best, mnemonic, at);
 }
 
 void Assembler::ReportMismatch(const MatchResult& result, std::string_view mnemonic,

@@ -356,8 +356,18 @@ bool ParseSwizzle(Cursor* cursor, SymbolSource* symbols, uint32_t* offset, Parse
     if ((group & (group - 1)) != 0)
       return Fail(error, cursor->at, "the group size must be a power of two");
     *offset = static_cast<uint32_t>(31 | (swap ? group : group - 1) << 10);
+  } else if (mode == "FFT") {
+    int64_t lanes = 0;
+    if (!next(0, 31, "swizzle", &lanes)) return false;
+    *offset = static_cast<uint32_t>(0xe000 | lanes);
+  } else if (mode == "ROTATE") {
+    int64_t direction = 0;
+    int64_t distance = 0;
+    if (!next(0, 1, "direction", &direction) || !next(0, 31, "distance", &distance)) return false;
+    *offset = static_cast<uint32_t>(0xc000 | direction << 10 | distance << 5);
   } else {
-    return Fail(error, mode_at, "expected QUAD_PERM, BITMASK_PERM, BROADCAST, SWAP or REVERSE");
+    return Fail(error, mode_at,
+                "expected QUAD_PERM, BITMASK_PERM, BROADCAST, SWAP, REVERSE, FFT or ROTATE");
   }
   return Expect(cursor, ')', error);
 }

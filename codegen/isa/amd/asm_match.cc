@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "codegen/isa/amd/asm_constant.h"
+#include "codegen/isa/amd/names.h"
 #include "codegen/isa/amd/table_data.h"
 
 namespace tg::amd::asm_internal {
@@ -142,12 +143,34 @@ const char* MatchNumber(const RawOperand& raw, const OperandSpec& spec, const in
     default:
       break;
   }
+  if (spec.cls == OperandClass::kAttr) {
+    *out = Imm(static_cast<int32_t>(raw.integer));  // With the channel; MatchForm takes it apart.
+    return nullptr;
+  }
   const int bits = enc.bits + enc.bits2;
   const int64_t low = -(int64_t{1} << (bits - 1));
+  if (enc.kind == internal::Kind::kSmemOffset) {
+    if (raw.integer < low || raw.integer >= -low) return "the number does not fit its field";
+    *out = Imm(static_cast<int32_t>(raw.integer));
+    return nullptr;
+  }
   if (raw.integer < low || raw.integer >= int64_t{1} << bits)
     return "the number does not fit its field";
   *out = Imm(static_cast<int32_t>(raw.integer & ((int64_t{1} << bits) - 1)));
   return nullptr;
+}
+
+// DPP and SDWA are chosen by their modifiers.
+Extra ExtraOf(const RawModifiers& modifiers) {
+  if (modifiers.present == 0) return Extra::kNone;
+  if (modifiers.Has(Mod::kDpp8)) return Extra::kDpp8;
+  for (const Mod m : {Mod::kDppCtrl, Mod::kRowMask, Mod::kBankMask}) {
+    if (modifiers.Has(m)) return Extra::kDpp16;
+  }
+  for (const Mod m : {Mod::kDstSel, Mod::kDstUnused, Mod::kSrc0Sel, Mod::kSrc1Sel}) {
+    if (modifiers.Has(m)) return Extra::kSdwa;
+  }
+  return Extra::kNone;
 }
 
 }  // namespace
@@ -159,6 +182,7 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
   const uint64_t unknown = modifiers.present & ~form.mods;
   if (unknown != 0) {
     result.reason = "this modifier does not go with the instruction";
+    result.code = EncodeError::kModifier;
     result.modifier = static_cast<Mod>(std::countr_zero(unknown));
     result.about_modifier = true;
     result.progress = form.num_operands == operands.size() ? 1 : 0;
@@ -168,6 +192,9 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
   for (uint64_t bits = modifiers.present; bits != 0; bits &= bits - 1) {
     const Mod m = static_cast<Mod>(std::countr_zero(bits));
     inst->Set(m, modifiers.values.Get(m));
+  }
+  if (form.Has(Mod::kFormat) && !modifiers.Has(Mod::kFormat)) {
+    inst->Set(Mod::kFormat, kDefaultBufferFormat);
   }
   uint32_t op_sel = 0;
   if (modifiers.Has(Mod::kOpSel)) {
@@ -185,6 +212,8 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
         continue;
       }
       result.reason = "too few operands";
+      result.operand = -1;
+      result.code = EncodeError::kOperandCount;
       return result;
     }
     const RawOperand& raw = operands[next];
@@ -231,7 +260,14 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
         break;
       }
     }
-    if (result.reason != nullptr) return result;
+    if (result.reason != nullptr) {
+      result.code = EncodeError::kOperandKind;
+      return result;
+    }
+    if (spec.hidden && (out->mods & kSext) != 0) {
+      // An integer's sign bit in VOP3, which older versions of LLVM show so.
+      out->mods = static_cast<uint8_t>((out->mods & ~kSext) | kNeg);
+    }
     if (spec.cls == OperandClass::kAttr && i + 1 < form.num_operands &&
         form.specs[i + 1].cls == OperandClass::kAttrChan) {
       // "attr3.y" is one word and two fields.
@@ -251,11 +287,60 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
   }
   if (next != operands.size()) {
     result.reason = "too many operands";
+    result.code = EncodeError::kOperandCount;
     result.operand = static_cast<int>(next);
     return result;
   }
   result.operand = -1;
   return result;
+}
+
+Selected SelectForm(const Choice& choice, Isa isa, bool wave64,
+                    absl::Span<const RawOperand> operands, const RawModifiers& modifiers,
+                    int64_t here, Inst* inst, uint8_t* bytes) {
+  using Outcome = Selected::Outcome;
+  const Extra extra = ExtraOf(modifiers);
+  Selected best;
+  bool any = false;
+  bool pair_found = choice.second.empty();
+  bool extra_found = false;
+  for (const Form* form : choice.forms) {
+    if (!choice.exact && form->extra != extra) continue;
+    extra_found = true;
+    if (form->format == Format::kVopd) {
+      const internal::FormData& data = internal::DataOf(form);
+      if (choice.second != data.mnemonic_y) continue;
+      pair_found = true;
+      if (choice.first_count != data.split && operands.size() == form->num_operands) continue;
+    } else if (!choice.second.empty()) {
+      continue;
+    }
+    MatchResult match = MatchForm(*form, wave64, operands, modifiers, here, inst);
+    if (match.ok()) {
+      const EncodeResult encoded = Encode(*inst, isa, bytes);
+      if (encoded.ok()) {
+        best.outcome = Outcome::kEncoded;
+        best.match = match;
+        best.size = encoded.size;
+        return best;
+      }
+      match.reason = encoded.reason;
+      match.operand = encoded.operand;
+      match.code = encoded.code;
+      match.progress = 100;
+    }
+    if (!any || match.progress > best.match.progress) best.match = match;
+    any = true;
+  }
+  if (!pair_found) {
+    best.outcome = Outcome::kNoSuchPair;
+  } else if (!extra_found) {
+    best.outcome = Outcome::kNoSuchEncoding;
+  } else if (!any) {
+    best.outcome =
+        choice.forms[0]->format == Format::kVopd ? Outcome::kNeedsSecond : Outcome::kIsNoPair;
+  }
+  return best;
 }
 
 }  // namespace tg::amd::asm_internal
