@@ -108,6 +108,7 @@ DecodeError DecodeOperand(const OperandSpec& spec, const Enc& e, const Context& 
       }
       return DecodeVgpr(v, dwords, c, o);
     case Kind::kVgpr16Low:
+      if (e.bits == 9 && v < 256) return DecodeError::kBadRegister;
       o->mods |= kHalf | (v >> 7 & 1 ? kHigh : 0);
       return DecodeVgpr(v & 127, 1, c, o);
     case Kind::kVgpr16:
@@ -170,6 +171,7 @@ DecodeError DecodeOperand(const OperandSpec& spec, const Enc& e, const Context& 
         o->code = code::kVccLo;
         return DecodeError::kOk;
       }
+      if ((v & 127) == code::kVccLo) return DecodeError::kReserved;  // VCC has one encoding.
       return DecodeScalar(v & 127, dwords, false, c, o);
     case Kind::kVdstY: {
       uint32_t x = words.Get(56, 8);

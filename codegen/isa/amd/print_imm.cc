@@ -353,7 +353,7 @@ void PrintVersion(uint32_t v, Text* t) {
       break;
   }
   if (v >> 8 != 0 || name == nullptr) {  // With flags, or no version at all.
-    if (v <= 64) {
+    if (v <= 255) {
       t->Decimal(v);
     } else {
       t->Hex(v);

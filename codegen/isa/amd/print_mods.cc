@@ -124,18 +124,9 @@ void PrintSdwa(const Inst& inst, Text* t) {
   }
 }
 
-void PrintVop(const Inst& inst, Isa isa, Text* t) {
+// Broadcasts and formats of matrix operands.
+void PrintMatrix(const Inst& inst, Text* t) {
   const Form& f = *inst.form;
-  const FormData& d = DataOf(&f);
-  if (uint32_t v = inst.Get(Mod::kBitop3); v != 0) {
-    *t += " bitop3:";
-    if (v <= 10) {
-      t->Decimal(v);
-    } else {
-      t->Hex(v);
-    }
-  }
-  if (f.format == Format::kVinterp) Flag(inst, Mod::kClamp, "clamp", t);
   if (f.Has(Mod::kCbsz)) {
     if (uint32_t v = inst.Get(Mod::kCbsz); v != 0) {
       *t += " cbsz:";
@@ -154,6 +145,21 @@ void PrintVop(const Inst& inst, Isa isa, Text* t) {
       }
     }
   }
+}
+
+void PrintVop(const Inst& inst, Isa isa, Text* t) {
+  const Form& f = *inst.form;
+  const FormData& d = DataOf(&f);
+  if (uint32_t v = inst.Get(Mod::kBitop3); v != 0) {
+    *t += " bitop3:";
+    if (v <= 10) {
+      t->Decimal(v);
+    } else {
+      t->Hex(v);
+    }
+  }
+  if (f.format == Format::kVinterp) Flag(inst, Mod::kClamp, "clamp", t);
+  if (f.format != Format::kVop3px2) PrintMatrix(inst, t);
   if (uint32_t v = inst.Get(Mod::kIndexKey); v != 0) {
     *t += " index_key:";
     t->Decimal(v);
@@ -172,8 +178,9 @@ void PrintVop(const Inst& inst, Isa isa, Text* t) {
     for (int i = 0; i < d.num_mods; ++i) {
       if (d.mod_encs[i].mod == Mod::kOpSelHi) initial = d.mod_encs[i].initial;
     }
-    if (v != initial) BitList("op_sel_hi", v, d.op_sel_count, t);
+    if (v != initial || f.format == Format::kVop3px2) BitList("op_sel_hi", v, d.op_sel_count, t);
   }
+  if (f.format == Format::kVop3px2) PrintMatrix(inst, t);
   int sources = f.num_operands - 1;
   if (uint32_t v = inst.Get(Mod::kNegLo); v != 0) BitList("neg_lo", v, sources, t);
   if (uint32_t v = inst.Get(Mod::kNegHi); v != 0) BitList("neg_hi", v, sources, t);

@@ -70,6 +70,10 @@ std::string_view OpName(Op op) { return internal::kOpNames[static_cast<int>(op)]
 Op SecondOp(const Form& form) { return internal::DataOf(&form).op_y; }
 std::string_view SecondMnemonic(const Form& form) { return internal::DataOf(&form).mnemonic_y; }
 int SecondOperand(const Form& form) { return internal::DataOf(&form).split; }
+void OpcodeBits(const Form& form, uint64_t* mask, uint64_t* value) {
+  *mask = internal::DataOf(&form).mask[0];
+  *value = internal::DataOf(&form).value[0];
+}
 int OpSelCount(const Form& form) { return internal::DataOf(&form).op_sel_count; }
 
 Inst::Inst(const Form& f) : form(&f), num_operands(f.num_operands) {

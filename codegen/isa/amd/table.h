@@ -285,6 +285,10 @@ Op SecondOp(const Form& form);
 std::string_view SecondMnemonic(const Form& form);
 int SecondOperand(const Form& form);  // Position of its first operand.
 
+// The bits of the first two dwords that are the same in every instruction of this form, and their
+// values.
+void OpcodeBits(const Form& form, uint64_t* mask, uint64_t* value);
+
 // How many elements the text of op_sel, op_sel_hi has: [0,1,0].
 int OpSelCount(const Form& form);
 

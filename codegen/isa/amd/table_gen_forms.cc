@@ -305,6 +305,8 @@ void Maker::AddMod(const Row& row, const std::string& text, const Layout& layout
   if (it == layout.fields.end())
     Fail(row.where + ": layout " + layout.name + " has no modifier " + name);
   m.field = it->second;
+  // VOP1 selects the byte with the first operand's op_sel bits, the lower one first.
+  if (name == "byte_sel" && row.family == "vop1") m.field = {{12, 12}, {11, 11}};
   if (name == "fi8") {
     name = "fi";
     m.bias = 1;
@@ -327,6 +329,7 @@ void Maker::AddMod(const Row& row, const std::string& text, const Layout& layout
     if (name == "op_sel_hi") m.initial = mix ? 0 : (1u << sources) - 1;
   }
   if (layout.name == "vinterp" && name == "op_sel") f->op_sel_count = 4;
+  if (layout.name == "vop3px2" && name == "op_sel") f->op_sel_count = 3;
   if (name == "index_key") m.field = {{11, 11}};
   if (name == "offset" && layout.fields.count("offset_signed") != 0) m.is_signed = true;
   if (name == "dst_sel" || name == "src0_sel" || name == "src1_sel") m.initial = 6;
@@ -477,8 +480,8 @@ void Maker::ExpandVop(const Row& row) {
   std::string upper = row.family;
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   bool has_e64 = Contains(row.forms, "e64");
-  bool matrix =
-      row.name.find("mfma") != std::string::npos || row.name.find("smfmac") != std::string::npos;
+  bool matrix = (row.name.find("mfma") != std::string::npos && row.name != "v_mfma_ld_scale_b32") ||
+                row.name.find("smfmac") != std::string::npos;
   for (const std::string& form : row.forms) {
     Request r;
     r.family = upper;
@@ -729,6 +732,17 @@ void Maker::ExpandImage(const Row& row) {
     r.operands.push_back(Make("vaddr4:v96.f32"));
     finish(r);
     finish(packed);
+    if (row.family == "mimg") {  // All in one tuple.
+      bool wide = row.name.find("64") != std::string::npos;
+      Request whole = base;
+      whole.layout = "mimg";
+      whole.mods.push_back("a16=0");
+      whole.operands = {data, Make(wide ? "vaddr:v384.b32" : "vaddr:v352.b32")};
+      finish(whole);
+      whole.mods.back() = "a16=1";
+      whole.operands.back() = Make(wide ? "vaddr:v288.b32" : "vaddr:v256.b32");
+      finish(whole);
+    }
     return;
   }
   int most = row.family == "vsample" ? 4 : 5;
@@ -747,7 +761,7 @@ void Maker::ExpandImage(const Row& row) {
 
 void Maker::Expand(const Row& row) {
   row_start_ = forms_.size();
-  if (StartsWith(row.family, "vop") || row.family == "vinterp") {
+  if ((StartsWith(row.family, "vop") && row.family != "vop3px2") || row.family == "vinterp") {
     ExpandVop(row);
     return;
   }

@@ -49,8 +49,8 @@ std::string Normal(const std::string& text) {
   return s;
 }
 
-// Columns: bytes, LLVM's text, encoding, opcode, whether it assembles back, another version's text ("=": the
-// same, "!": none). `second`: the other version is LLVM 22.
+// Columns: bytes, LLVM's text, encoding, opcode, whether it assembles back, another version's text
+// ("=": the same, "!": none). `second`: the other version is LLVM 22.
 std::vector<Vector> Read(const std::string& path, bool second) {
   std::vector<Vector> vectors;
   std::ifstream in(path);
@@ -65,6 +65,12 @@ std::vector<Vector> Read(const std::string& path, bool second) {
     if (columns.size() > 5 && second) {
       v.optional = columns[5] == "!";
       if (columns[5] != "=" && columns[5] != "!" && !columns[5].empty()) v.text = columns[5];
+    }
+    // LLVM takes the number of addresses and results of gfx12's image atomics from the opcode
+    // alone, so some of its texts do not say what dmask and dim do, and do not assemble back.
+    if (columns.size() > 4 && v.encoding == "VIMAGE" && columns[4] == "0" &&
+        v.text.rfind("image_atomic", 0) == 0) {
+      v.optional = true;
     }
     v.text = Normal(v.text);
     vectors.push_back(v);
@@ -84,7 +90,8 @@ std::string Check(const Vector& v, Arch arch) {
   if (inst.size != v.bytes.size()) return absl::StrCat("took ", inst.size, " bytes");
   std::vector<uint8_t> out;
   EncodeResult result = Encode(inst, arch, &out);
-  if (!result.ok()) return absl::StrCat("does not encode: ", std::string(result.ToStatus(inst).message()));
+  if (!result.ok())
+    return absl::StrCat("does not encode: ", std::string(result.ToStatus(inst).message()));
   if (out != v.bytes) return "encodes to other bytes";
   return "";
 }
@@ -99,7 +106,8 @@ void RunFile(const std::string& path, Arch arch, bool second) {
     if (wrong.empty()) continue;
     ++failed;
     ++bad[v.encoding];
-    static const int kShown = std::getenv("TG_SHOWN") != nullptr ? std::atoi(std::getenv("TG_SHOWN")) : 3;
+    static const int kShown =
+        std::getenv("TG_SHOWN") != nullptr ? std::atoi(std::getenv("TG_SHOWN")) : 3;
     if (++shown[v.encoding] > kShown) continue;
     std::string hex;
     for (uint8_t b : v.bytes) absl::StrAppend(&hex, absl::Hex(b, absl::kZeroPad2));
@@ -107,8 +115,8 @@ void RunFile(const std::string& path, Arch arch, bool second) {
   }
   std::string summary;
   for (auto& [e, n] : bad) absl::StrAppend(&summary, " ", e, ":", n);
-  std::printf("%s: %zu of %zu vectors pass%s\n", path.c_str(), vectors.size() - failed, vectors.size(),
-              summary.c_str());
+  std::printf("%s: %zu of %zu vectors pass%s\n", path.c_str(), vectors.size() - failed,
+              vectors.size(), summary.c_str());
 }
 
 TEST(VectorsTest, NegativeControl) {
