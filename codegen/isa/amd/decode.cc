@@ -163,7 +163,7 @@ DecodeError DecodeOperand(const OperandSpec& spec, const Enc& e, const Context& 
       return DecodeScalar(v << 2, dwords, false, c, o);
     case Kind::kSdwaSrc:
       if (v < 256) return DecodeVgpr(v, dwords, c, o);
-      return DecodeScalar(v - 256, dwords, false, c, o);
+      return DecodeScalar(v - 256, dwords, true, c, o);
     case Kind::kSdwaSdst:
       if (v >> 7 == 0) {
         if (v != 0) return DecodeError::kReserved;

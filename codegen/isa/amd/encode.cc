@@ -245,7 +245,7 @@ Problem Encoder::Place(int i) {
       if (o.kind == OperandKind::kVgpr) {
         p = WantVgpr(o, dwords, isa_);
         if (p.code == EncodeError::kOk) PutField(e, static_cast<uint32_t>(o.index()));
-      } else if (scalar(false)) {
+      } else if (scalar(true)) {
         PutField(e, 256u | o.code);
       }
       return p;

@@ -9,7 +9,7 @@ namespace {
 
 // VOPD (RDNA3 ISA, "VOPD: dual issue instructions"): both halves read src0 from different banks of
 // four, src1 too; destinations are one even and one odd, which the encoding says by itself.
-const char* CheckVopd(const Inst& inst) {
+const char* CheckVopd(const Inst& inst, Isa isa) {
   const Operand* src[2][3] = {};
   for (int i = 0; i < inst.num_operands; ++i) {
     switch (inst.form->specs[i].name) {
@@ -34,6 +34,7 @@ const char* CheckVopd(const Inst& inst) {
     const Operand* y = src[1][s];
     if (x == nullptr || y == nullptr) continue;
     if (x->kind != OperandKind::kVgpr || y->kind != OperandKind::kVgpr) continue;
+    if (isa == Isa::kGfx12 && x->index() == y->index()) continue;  // One read serves both.
     if (x->index() % 4 == y->index() % 4)
       return "sources of both halves are in the same bank of VGPRs";
   }
@@ -91,7 +92,7 @@ const char* CheckForm(const Inst& inst, Isa isa) {
   } else if (f.extra == Extra::kSdwa) {
     if (const char* wrong = CheckSdwa(inst); wrong != nullptr) return wrong;
   }
-  if (f.format == Format::kVopd) return CheckVopd(inst);
+  if (f.format == Format::kVopd) return CheckVopd(inst, isa);
   return nullptr;
 }
 
