@@ -137,10 +137,11 @@ class Plot {
     const double step = TickStep(static_cast<double>(to_ - from_), 10);
     for (double t = std::ceil(static_cast<double>(from_) / step) * step;
          t <= static_cast<double>(to_); t += step) {
+      const char* const anchor = X(t) > width_ - 40 ? "end" : "middle";
       absl::StrAppendFormat(&body_,
                             "<line class=\"g\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>"
-                            "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.0f</text>\n",
-                            X(t), y_ - 14, X(t), y_ - 8, X(t), y_ + 2, t);
+                            "<text x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%.0f</text>\n",
+                            X(t), y_ - 14, X(t), y_ - 8, X(t), y_ + 2, anchor, t);
     }
     absl::StrAppendFormat(
         &body_, "<text x=\"%d\" y=\"%d\">clocks%s</text>\n", kMargin, y_ + 2,
