@@ -7,36 +7,47 @@
 namespace tg::amd::internal {
 namespace {
 
-// VOPD (RDNA3 ISA, "VOPD: dual issue instructions"): both halves read src0 from different banks of
-// four, src1 too; destinations are one even and one odd, which the encoding says by itself.
+// VOPD (RDNA3 ISA, "VOPD: dual issue instructions"): the first sources of both halves are in
+// different banks of four, the second sources too, the third in different banks of two;
+// accumulating halves read their destination third, v_dual_fmamk_f32 the register of its second
+// field. Destinations are one even and one odd, which the encoding says by itself. gfx12 reads a
+// register once for both.
 const char* CheckVopd(const Inst& inst, Isa isa) {
-  const Operand* src[2][3] = {};
+  const Form& form = *inst.form;
+  const Operand* sources[2][3] = {};
   for (int i = 0; i < inst.num_operands; ++i) {
-    switch (inst.form->specs[i].name) {
-      case OperandName::kSrc0X:
-        src[0][0] = &inst.operands[i];
+    bool y = i >= DataOf(&form).split;
+    Op op = y ? DataOf(&form).op_y : form.op;
+    bool accumulates =
+        op == Op::kVDualFmacF32 || op == Op::kVDualDot2accF32F16 || op == Op::kVDualDot2accF32Bf16;
+    const Operand* o = &inst.operands[static_cast<size_t>(i)];
+    switch (form.specs[i].name) {
+      case OperandName::kVdstX:
+      case OperandName::kVdstY:
+        if (accumulates) sources[y][2] = o;
         break;
+      case OperandName::kSrc0X:
       case OperandName::kSrc0Y:
-        src[1][0] = &inst.operands[i];
+        sources[y][0] = o;
         break;
       case OperandName::kSrc1X:
-        src[0][1] = &inst.operands[i];
-        break;
       case OperandName::kSrc1Y:
-        src[1][1] = &inst.operands[i];
+        sources[y][op == Op::kVDualFmamkF32 ? 2 : 1] = o;
         break;
       default:
         break;
     }
   }
-  for (int s = 0; s < 2; ++s) {
-    const Operand* x = src[0][s];
-    const Operand* y = src[1][s];
+  static constexpr int kBanks[3] = {4, 4, 2};
+  for (int s = 0; s < 3; ++s) {
+    const Operand* x = sources[0][s];
+    const Operand* y = sources[1][s];
     if (x == nullptr || y == nullptr) continue;
     if (x->kind != OperandKind::kVgpr || y->kind != OperandKind::kVgpr) continue;
-    if (isa == Isa::kGfx12 && x->index() == y->index()) continue;  // One read serves both.
-    if (x->index() % 4 == y->index() % 4)
+    if (isa == Isa::kGfx12 && x->index() == y->index()) continue;
+    if (x->index() % kBanks[s] == y->index() % kBanks[s]) {
       return "sources of both halves are in the same bank of VGPRs";
+    }
   }
   return nullptr;
 }
