@@ -359,7 +359,7 @@ int Main(int argc, char** argv) {
     flags.Add("perfetto", &o.perfetto, "FILE", "trace events for ui.perfetto.dev");
     flags.Add("csv", &o.csv, "FILE", "a line for each instruction");
   }
-  flags.AddSection("Examples", command->example);
+  flags.AddSection("EXAMPLES", command->example);
   flags.ParseOrExit(argc - 1, argv + 1);
   if (o.width < 300 || o.width > 20000) return Usage("--width takes 300 to 20000");
   if (o.from < 0) return Usage("--from takes 0 or more");
