@@ -219,10 +219,14 @@ bool ParseKnownNumber(Cursor* cursor, SymbolSource* symbols, int64_t low, int64_
                       const char* what, int64_t* value, ParseError* error) {
   const char* at = cursor->at;
   // Most numbers are short and decimal.
-  if (Is(*at, kDigit) && !Is(at[1], kDigit | kWordStart) &&
-      (at[1] == ' ' || at[1] == '\n' || at[1] == ')' || at[1] == ',' || at[1] == ']')) {
-    *value = *at - '0';
-    ++cursor->at;
+  const char* p = at;
+  int64_t small = 0;
+  while (Is(*p, kDigit) && p - at < 6) small = small * 10 + (*p++ - '0');
+  if (p != at && (*at != '0' || p == at + 1) &&
+      (*p == ' ' || *p == '\n' || *p == ')' || *p == ',' || *p == ']') &&
+      !(*p == ' ' && !Is(p[1], kWordStart))) {
+    *value = small;
+    cursor->at = p;
     cursor->SkipBlanks();
   } else {
     const ExpressionResult result = ParseExpression(cursor, symbols);

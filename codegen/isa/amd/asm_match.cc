@@ -1,6 +1,8 @@
 #include "codegen/isa/amd/asm_match.h"
 
 #include <bit>
+#include <cstring>
+#include <memory>
 
 #include "codegen/isa/amd/asm_constant.h"
 #include "codegen/isa/amd/names.h"
@@ -160,6 +162,11 @@ const char* MatchNumber(const RawOperand& raw, const OperandSpec& spec, const in
   return nullptr;
 }
 
+// Without measuring `a`, which mostly differs early.
+bool SameText(const char* a, std::string_view b) {
+  return std::strncmp(a, b.data(), b.size()) == 0 && a[b.size()] == '\0';
+}
+
 // DPP and SDWA are chosen by their modifiers.
 Extra ExtraOf(const RawModifiers& modifiers) {
   if (modifiers.present == 0) return Extra::kNone;
@@ -188,7 +195,8 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
     result.progress = form.num_operands == operands.size() ? 1 : 0;
     return result;
   }
-  *inst = Inst(form);
+  // In place: an instruction is a few hundred bytes.
+  std::construct_at(inst, form);
   for (uint64_t bits = modifiers.present; bits != 0; bits &= bits - 1) {
     const Mod m = static_cast<Mod>(std::countr_zero(bits));
     inst->Set(m, modifiers.values.Get(m));
@@ -309,7 +317,7 @@ Selected SelectForm(const Choice& choice, Isa isa, bool wave64,
     extra_found = true;
     if (form->format == Format::kVopd) {
       const internal::FormData& data = internal::DataOf(form);
-      if (choice.second != data.mnemonic_y) continue;
+      if (!SameText(data.mnemonic_y, choice.second)) continue;
       pair_found = true;
       if (choice.first_count != data.split && operands.size() == form->num_operands) continue;
     } else if (!choice.second.empty()) {

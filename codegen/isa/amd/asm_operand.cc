@@ -156,6 +156,15 @@ bool MakeRegister(File file, int64_t first, int64_t last, Isa isa, const char* a
 }
 
 bool ParseIndex(Cursor* cursor, SymbolSource* symbols, int64_t* index, ParseError* error) {
+  // Nearly always up to three digits.
+  const char* p = cursor->at;
+  int small = 0;
+  while (Is(*p, kDigit) && p - cursor->at < 3) small = small * 10 + (*p++ - '0');
+  if (p != cursor->at && *cursor->at != '0' && (*p == ':' || *p == ']')) {
+    cursor->at = p;
+    *index = small;
+    return true;
+  }
   const ExpressionResult result = ParseExpression(cursor, symbols);
   if (result.state == ExpressionResult::State::kError) {
     return Fail(error, result.error_at, result.error);
@@ -321,7 +330,6 @@ bool ParseRegister(Cursor* cursor, Isa isa, SymbolSource* symbols, Operand* reg,
 
 bool ParseOperand(Cursor* cursor, Isa isa, OperandClass cls, SymbolSource* symbols,
                   RawOperand* operand, ParseError* error) {
-  *operand = RawOperand();
   operand->begin = cursor->at;
   if (ParseImmediate(cursor, isa, cls, symbols, operand, error)) return error->message.empty();
   // Modifiers around the operand, outermost first.

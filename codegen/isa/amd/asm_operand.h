@@ -42,8 +42,8 @@ struct ParseError {
   std::string message;
 };
 
-// Reads one operand and the blanks behind it. `cls` is what the instruction expects here, which
-// decides what words mean.
+// Reads one operand, into a new RawOperand, and the blanks behind it. `cls` is what the instruction
+// expects here, which decides what words mean.
 bool ParseOperand(Cursor* cursor, Isa isa, OperandClass cls, SymbolSource* symbols,
                   RawOperand* operand, ParseError* error);
 
