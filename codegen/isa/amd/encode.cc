@@ -1,5 +1,7 @@
 #include "codegen/isa/amd/encode.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -369,11 +371,22 @@ Problem Encoder::PlaceMods() {
     if (m.bits2 != 0) writer_.Put(m.lo2, m.bits2, v >> m.bits);
     if (m.bits3 != 0) writer_.Put(m.lo3, m.bits3, v >> (m.bits + m.bits2));
   }
-  for (int i = 0; i < kNumMods; ++i) {
-    if (!(has >> i & 1) && inst_.Get(static_cast<Mod>(i)) != 0) {
-      return {EncodeError::kModifier, "the form has no such modifier"};
+  // Modifiers that the form lacks must be zero. Most of all modifiers are: eight are looked at at
+  // once.
+  uint64_t set = 0;
+  for (int i = 0; i < kNumWideMods; ++i) {
+    set |= uint64_t{inst_.wide[static_cast<size_t>(i)] != 0} << i;
+  }
+  for (size_t at = 0; at < inst_.narrow.size(); at += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, inst_.narrow.data() + at, std::min<size_t>(8, inst_.narrow.size() - at));
+    while (word != 0) {
+      const int byte = std::countr_zero(word) / 8;
+      set |= uint64_t{1} << (kNumWideMods + static_cast<int>(at) + byte);
+      word &= ~(uint64_t{0xff} << (8 * byte));
     }
   }
+  if ((set & ~has) != 0) return {EncodeError::kModifier, "the form has no such modifier"};
   return kFine;
 }
 
