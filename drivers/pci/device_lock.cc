@@ -21,6 +21,11 @@ std::string FileName(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
+absl::Status IsLink(const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " is a symbolic link, which a lock file never is"));
+}
+
 }  // namespace
 
 std::string LockPath(absl::string_view folder, absl::string_view prefix, absl::string_view bus) {
@@ -53,16 +58,15 @@ absl::StatusOr<int> OpenLockFile(const std::string& path, int flags, mode_t mode
   // Without O_NONBLOCK a FIFO would wait for its other end.
   const int fd = open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode);
   if (fd < 0) {
-    if (errno == ELOOP) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(path, " is a symbolic link, which a lock file never is"));
-    }
+    if (errno == ELOOP) return IsLink(path);
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
   }
   struct stat info;
   absl::Status status;
   if (fstat(fd, &info) != 0) {
     status = absl::ErrnoToStatus(errno, absl::StrCat("cannot look at ", path));
+  } else if (S_ISLNK(info.st_mode)) {  // O_PATH opens links themselves.
+    status = IsLink(path);
   } else if (!S_ISREG(info.st_mode)) {
     status = absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
   } else if (info.st_uid != 0 && info.st_uid != geteuid()) {
