@@ -149,6 +149,7 @@ bool Assembler::ParseOperands(absl::Span<const Form* const> forms, bool image) {
       [](const Form* a, const Form* b) { return a->num_operands < b->num_operands; })[0];
   if (form.num_operands == 0) return true;
   constexpr size_t kMaxRaw = 24;
+  bool target = false;
   do {
     const size_t position = operands_.size() - begin;
     if (position >= kMaxRaw) {
@@ -178,7 +179,9 @@ bool Assembler::ParseOperands(absl::Span<const Form* const> forms, bool image) {
         position < form.num_operands ? form.specs[position].cls : OperandClass::kHex;
     if (!ParseOperand(&cursor_, isa_, cls, this, &operands_.emplace_back(), &parse_error_))
       return false;
-  } while (cursor_.Take(','));
+    // No comma comes behind an export's target.
+    target = cls == OperandClass::kExpTarget && Is(*cursor_.at, kWordStart);
+  } while (cursor_.Take(',') || target);
   return true;
 }
 

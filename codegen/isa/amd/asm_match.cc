@@ -167,6 +167,54 @@ bool SameText(const char* a, std::string_view b) {
   return std::strncmp(a, b.data(), b.size()) == 0 && a[b.size()] == '\0';
 }
 
+bool IsVectorAlu(Format format) {
+  switch (format) {
+    case Format::kVop1:
+    case Format::kVop2:
+    case Format::kVopc:
+    case Format::kVop3:
+    case Format::kVop3sd:
+    case Format::kVop3p:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Vector instructions read few scalar values ("constant bus"): one on CDNA, two on RDNA, where
+// 64-bit shifts read one. Source: RDNA 3 ISA, "Scalar operands and literals"; CDNA 3 ISA,
+// section 4.3.
+int ScalarLimit(const Form& form, Isa isa) {
+  if (!IsVectorAlu(form.format)) return kMaxOperands;
+  if (IsCdna(isa)) return 1;
+  const std::string_view name = form.name;
+  const bool shift = name == "v_lshlrev_b64" || name == "v_lshrrev_b64" || name == "v_ashrrev_i64";
+  return shift ? 1 : 2;
+}
+
+// How many different ones an instruction reads.
+int ScalarsRead(const Inst& inst) {
+  uint16_t seen[kMaxOperands + 1];
+  int count = 0;
+  const auto add = [&](uint16_t code) {
+    for (int i = 0; i < count; ++i) {
+      if (seen[i] == code) return;
+    }
+    seen[count++] = code;
+  };
+  for (int i = 0; i < inst.num_operands; ++i) {
+    const OperandSpec& spec = inst.form->specs[i];
+    if (spec.role != Role::kSrc) continue;
+    const Operand& o = inst.operands[i];
+    const bool scalar = o.kind == OperandKind::kSgpr || o.kind == OperandKind::kTtmp ||
+                        o.kind == OperandKind::kLiteral ||
+                        (o.kind == OperandKind::kSpecial && o.code != code::kNullRdna);
+    if (scalar) add(o.code);
+  }
+  if ((inst.form->reads & kImplVcc) != 0) add(code::kVccLo);
+  return count;
+}
+
 // DPP and SDWA are chosen by their modifiers.
 Extra ExtraOf(const RawModifiers& modifiers) {
   if (modifiers.present == 0) return Extra::kNone;
@@ -226,7 +274,7 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
     }
     const RawOperand& raw = operands[next];
     result.operand = static_cast<int>(next++);
-    result.progress = i + 2;
+    result.progress = 2 * (i + 2);
     switch (raw.kind) {
       case Kind::kRegister:
         result.reason = MatchRegister(raw, spec, wave64, out);
@@ -293,6 +341,14 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
       }
     }
   }
+  if (form.Has(Mod::kEn)) {
+    // An export writes the components that are not off.
+    uint32_t enabled = 0;
+    for (int i = 1; i < form.num_operands; ++i) {
+      enabled |= static_cast<uint32_t>(inst->operands[i].kind != OperandKind::kNone) << (i - 1);
+    }
+    inst->Set(Mod::kEn, enabled);
+  }
   if (next != operands.size()) {
     result.reason = "too many operands";
     result.code = EncodeError::kOperandCount;
@@ -324,6 +380,12 @@ Selected SelectForm(const Choice& choice, Isa isa, bool wave64,
       continue;
     }
     MatchResult match = MatchForm(*form, wave64, operands, modifiers, here, inst);
+    if (match.ok() && ScalarsRead(*inst) > ScalarLimit(*form, isa)) {
+      match.reason = "more scalar registers and literals than the instruction can read";
+      match.code = EncodeError::kConstantBus;
+      match.operand = -1;
+      match.progress = 2 * kMaxOperands + 1;
+    }
     if (match.ok()) {
       const EncodeResult encoded = Encode(*inst, isa, bytes);
       if (encoded.ok()) {
@@ -335,7 +397,12 @@ Selected SelectForm(const Choice& choice, Isa isa, bool wave64,
       match.reason = encoded.reason;
       match.operand = encoded.operand;
       match.code = encoded.code;
-      match.progress = 100;
+      // A form that wants another kind of operand says less about the mistake than one whose field
+      // is too small.
+      match.progress =
+          encoded.operand < 0
+              ? 2 * kMaxOperands
+              : 2 * (encoded.operand + 2) + (encoded.code == EncodeError::kOperandKind ? -1 : 1);
     }
     if (!any || match.progress > best.match.progress) best.match = match;
     any = true;

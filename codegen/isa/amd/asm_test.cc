@@ -89,6 +89,19 @@ TEST(AsmTest, Waits) {
   EXPECT_EQ(Code("s_waitcnt vmcnt(0)", Arch::kGfx942), "700f8cbf");
 }
 
+TEST(AsmTest, Exports) {
+  EXPECT_EQ(Code("exp mrt0 v0, v1, v2, v3 done"), "0f0800f800010203");
+  EXPECT_EQ(Code("exp pos0 v0, off, v2, off"), "c50000f800000200");
+}
+
+TEST(AsmTest, FewScalarsForVectorInstructions) {
+  EXPECT_EQ(Code("v_fma_f32 v0, s1, s2, s1"), "000013d601040400");
+  EXPECT_EQ(Code("v_fma_f32 v0, s1, s2, s3"),
+            "1:1: v_fma_f32: more scalar registers and literals than the instruction can read");
+  EXPECT_EQ(Code("v_add_f32 v0, s1, s2", Arch::kGfx942),
+            "1:1: v_add_f32: more scalar registers and literals than the instruction can read");
+}
+
 TEST(AsmTest, WaveSizes) {
   AsmOptions wave64;
   wave64.wave64 = true;
