@@ -4,6 +4,9 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <tuple>
+
+#include "codegen/isa/amd/table_data.h"
 
 namespace tg::amd::asm_internal {
 namespace {
@@ -29,6 +32,13 @@ inline uint64_t HashOf(std::string_view s) {
   }
   h *= kMultiplier;
   return h ^ h >> 32;
+}
+
+// CDNA has two fields that can hold the register which is added to a scalar address. The lower one
+// is LLVM's choice.
+int OffsetField(const Form& form) {
+  if (form.format != Format::kSmem || form.num_operands == 0) return 0;
+  return internal::DataOf(&form).encs[form.num_operands - 1].lo;
 }
 
 int EditDistance(std::string_view a, std::string_view b) {
@@ -66,7 +76,8 @@ Mnemonics::Mnemonics(Isa isa) {
   mask_ = size - 1;
   for (auto& [name, forms] : by_name) {
     std::stable_sort(forms.begin(), forms.end(), [](const Form* a, const Form* b) {
-      return std::pair(a->extra, a->dwords) < std::pair(b->extra, b->dwords);
+      return std::tuple(a->extra, a->dwords, OffsetField(*a)) <
+             std::tuple(b->extra, b->dwords, OffsetField(*b));
     });
     uint64_t slot = HashOf(name) & mask_;
     while (slots_[slot].count != 0) slot = (slot + 1) & mask_;
