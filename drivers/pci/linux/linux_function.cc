@@ -1,0 +1,247 @@
+#include "drivers/pci/linux/linux_function.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/file.h"
+#include "drivers/pci/linux/locked_memory.h"
+#include "drivers/pci/linux/mapped_region.h"
+
+namespace tg::pci {
+namespace {
+
+// Flags of a line of the attribute `resource` (include/linux/ioport.h).
+constexpr uint64_t kResourceMemory = 0x200;
+constexpr uint64_t kResourcePrefetch = 0x2000;
+constexpr uint64_t kResource64 = 0x100000;
+
+constexpr char kWhoMay[] =
+    "run as root, or give the program cap_dac_override, cap_sys_rawio, cap_sys_admin and "
+    "cap_ipc_lock";
+
+// "0000:03:00.0": it becomes part of paths.
+bool IsBusName(absl::string_view bus) {
+  constexpr absl::string_view kForm = "xxxx:xx:xx.x";
+  if (bus.size() != kForm.size()) return false;
+  for (size_t i = 0; i < bus.size(); ++i) {
+    if (kForm[i] == 'x' ? !absl::ascii_isxdigit(static_cast<unsigned char>(bus[i]))
+                        : bus[i] != kForm[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string DevicesFolder(const LinuxHost& host) { return host.sys + "/bus/pci/devices"; }
+
+absl::StatusOr<std::string> ReadAttribute(const std::string& path) {
+  absl::StatusOr<std::string> text = base::ReadFile(path, 1 << 16);
+  if (!text.ok()) return text.status();
+  return std::string(absl::StripAsciiWhitespace(*text));
+}
+
+absl::StatusOr<uint32_t> ReadHexAttribute(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadAttribute(path);
+  if (!text.ok()) return text.status();
+  uint32_t value;
+  if (!absl::SimpleHexAtoi(*text, &value)) {
+    return absl::DataLossError(absl::StrCat(path, ": \"", *text, "\" is no number"));
+  }
+  return value;
+}
+
+// Attributes take one write and answer with an error number; they are no files to be replaced.
+absl::Status WriteAttribute(const std::string& path, absl::string_view text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  const ssize_t n = write(fd, text.data(), text.size());
+  const int error = errno;
+  close(fd);
+  if (n == static_cast<ssize_t>(text.size())) return absl::OkStatus();
+  return absl::ErrnoToStatus(n < 0 ? error : EIO,
+                             absl::StrCat("cannot write \"", text, "\" to ", path));
+}
+
+class LinuxFunction final : public Function {
+ public:
+  LinuxFunction(const LinuxHost& host, absl::string_view bus, DeviceLock lock, int config)
+      : bus_(bus),
+        folder_(absl::StrCat(DevicesFolder(host), "/", bus)),
+        proc_(host.proc),
+        lock_(std::move(lock)),
+        config_(config) {}
+  ~LinuxFunction() override { close(config_); }
+
+  const std::string& bus() const override { return bus_; }
+
+  absl::StatusOr<std::unique_ptr<DmaMemory>> AllocateDma(uint64_t size, bool contiguous) override {
+    return AllocateLockedMemory(proc_, size, contiguous);
+  }
+
+  absl::Status Reset() override {
+    const std::string path = folder_ + "/reset";
+    if (access(path.c_str(), F_OK) != 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(bus_, ": neither it nor its port can be reset by itself"));
+    }
+    return WriteAttribute(path, "1");
+  }
+
+  absl::StatusOr<std::unique_ptr<Interrupt>> EnableInterrupt() override {
+    return absl::UnimplementedError(
+        absl::StrCat(bus_, ": sysfs has no interrupts; poll the device's memory"));
+  }
+
+ private:
+  absl::StatusOr<uint32_t> DoReadConfig(uint32_t offset, Width width) override {
+    std::array<uint8_t, 4> bytes = {};
+    const auto count = static_cast<size_t>(width);
+    const ssize_t n = pread(config_, bytes.data(), count, offset);
+    if (n != static_cast<ssize_t>(count)) return ConfigError(n, offset);
+    uint32_t value = 0;
+    for (size_t i = 0; i < count; ++i) value |= uint32_t{bytes[i]} << (8 * i);
+    return value;
+  }
+  absl::Status DoWriteConfig(uint32_t offset, Width width, uint32_t value) override {
+    std::array<uint8_t, 4> bytes;
+    for (size_t i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(value >> (8 * i));
+    const auto count = static_cast<size_t>(width);
+    const ssize_t n = pwrite(config_, bytes.data(), count, offset);
+    return n == static_cast<ssize_t>(count) ? absl::OkStatus() : ConfigError(n, offset);
+  }
+  absl::Status ConfigError(ssize_t n, uint32_t offset) const {
+    if (n < 0) return absl::ErrnoToStatus(errno, absl::StrCat(bus_, ": config space"));
+    // Without the capability the first 64 bytes are there, and a conventional device ends at 256.
+    return absl::PermissionDeniedError(
+        absl::StrCat(bus_, ": config space ends before byte ", offset, "; ", kWhoMay));
+  }
+
+  // Lines "start end flags" in hexadecimal: the BARs, then what does not concern us.
+  absl::StatusOr<Bar> DoGetBar(int index) override {
+    const std::string path = folder_ + "/resource";
+    absl::StatusOr<std::string> text = ReadAttribute(path);
+    if (!text.ok()) return text.status();
+    const std::vector<absl::string_view> lines = absl::StrSplit(*text, '\n');
+    Bar bar;
+    if (static_cast<size_t>(index) >= lines.size()) return bar;
+    const std::vector<absl::string_view> words =
+        absl::StrSplit(lines[static_cast<size_t>(index)], ' ', absl::SkipEmpty());
+    uint64_t start, end, flags;
+    if (words.size() != 3 || !absl::SimpleHexAtoi(words[0], &start) ||
+        !absl::SimpleHexAtoi(words[1], &end) || !absl::SimpleHexAtoi(words[2], &flags)) {
+      return absl::DataLossError(
+          absl::StrCat(path, ": \"", lines[static_cast<size_t>(index)], "\" is no resource"));
+    }
+    if ((flags & kResourceMemory) == 0 || end <= start) return bar;
+    bar.address = start;
+    bar.size = end - start + 1;
+    bar.prefetchable = (flags & kResourcePrefetch) != 0;
+    bar.is_64bit = (flags & kResource64) != 0;
+    return bar;
+  }
+
+  absl::StatusOr<std::unique_ptr<Region>> DoMapBar(int index, const Bar& bar) override {
+    // Not resourceN_wc: accesses through it would not keep their order.
+    return MapRegion(absl::StrCat(folder_, "/resource", index), bar.size);
+  }
+
+  absl::Status DoResizeBar(int index, uint64_t size) override {
+    // Takes the power of two over 1 MiB (Linux 5.14 and later).
+    const absl::Status s = WriteAttribute(absl::StrCat(folder_, "/resource", index, "_resize"),
+                                          absl::StrCat(std::countr_zero(size) - 20));
+    if (s.ok()) return s;
+    return absl::FailedPreconditionError(
+        absl::StrCat("Cannot resize BAR ", index, ": ", s.message(),
+                     ". Ensure the resizable BAR option is enabled."));
+  }
+
+  const std::string bus_;
+  const std::string folder_;
+  const std::string proc_;
+  const DeviceLock lock_;
+  const int config_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ListLinuxFunctions(const LinuxHost& host,
+                                                            const Match& match) {
+  std::vector<std::string> buses;
+  std::error_code error;
+  const std::string folder = DevicesFolder(host);
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string bus = it->path().filename().string();
+    const std::string device = absl::StrCat(folder, "/", bus);
+    const absl::StatusOr<uint32_t> vendor = ReadHexAttribute(device + "/vendor");
+    const absl::StatusOr<uint32_t> id = ReadHexAttribute(device + "/device");
+    const absl::StatusOr<uint32_t> kind = ReadHexAttribute(device + "/class");
+    // One may go away while the list is read.
+    if (!vendor.ok() || !id.ok() || !kind.ok()) continue;
+    Identity identity;
+    identity.vendor = static_cast<uint16_t>(*vendor);
+    identity.device = static_cast<uint16_t>(*id);
+    identity.class_code = *kind;
+    if (match.Accepts(identity)) buses.push_back(bus);
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot read the folder ", folder));
+  }
+  std::sort(buses.begin(), buses.end());
+  return buses;
+}
+
+absl::StatusOr<std::unique_ptr<Function>> OpenLinuxFunction(const LinuxHost& host,
+                                                            absl::string_view bus,
+                                                            const LinuxOpenOptions& options) {
+  if (!IsBusName(bus)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", bus, "\" is no PCI function; they look like 0000:03:00.0"));
+  }
+  const std::string folder = absl::StrCat(DevicesFolder(host), "/", bus);
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) {
+    return absl::NotFoundError(absl::StrCat("there is no PCI function ", bus));
+  }
+  // The bridge to user space is what such functions are given to.
+  const std::filesystem::path driver = std::filesystem::read_symlink(folder + "/driver", error);
+  if (!error && driver.filename() != "vfio-pci") {
+    return absl::FailedPreconditionError(
+        absl::StrCat("Driver is bound to ", bus, ": ", driver.filename().string(),
+                     "; unload it, or `echo ", bus, " > ", folder, "/driver/unbind`"));
+  }
+  absl::StatusOr<DeviceLock> lock =
+      DeviceLock::Acquire(LockPath(host.locks, options.lock_prefix, bus), options.lock_mode);
+  if (!lock.ok()) return lock.status();
+  const int config = open((folder + "/config").c_str(), O_RDWR | O_CLOEXEC | O_SYNC);
+  if (config < 0) {
+    if (errno != EACCES && errno != EPERM) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot open the config space of ", bus));
+    }
+    return absl::PermissionDeniedError(
+        absl::StrCat("Cannot access PCI device ", bus, ": ", kWhoMay));
+  }
+  auto function = std::make_unique<LinuxFunction>(host, bus, *std::move(lock), config);
+  // While it is disabled or asleep, Linux neither decodes its addresses nor lets them be mapped.
+  const absl::StatusOr<std::string> enabled = ReadAttribute(folder + "/enable");
+  if (!enabled.ok()) return enabled.status();
+  if (*enabled == "0") {
+    if (absl::Status s = WriteAttribute(folder + "/enable", "1"); !s.ok()) return s;
+  }
+  if (absl::Status s = ReadIdentity(*function).status(); !s.ok()) return s;
+  return function;
+}
+
+}  // namespace tg::pci

@@ -1,0 +1,52 @@
+#ifndef TG_DRIVERS_PCI_LINUX_LINUX_FUNCTION_H_
+#define TG_DRIVERS_PCI_LINUX_LINUX_FUNCTION_H_
+
+// PCI functions of this machine, through what Linux shows of them in sysfs
+// (Documentation/ABI/testing/sysfs-bus-pci, Documentation/PCI/sysfs-pci.rst). Needs no kernel
+// driver, and refuses to share a function with one.
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "drivers/pci/device_lock.h"
+#include "drivers/pci/function.h"
+#include "drivers/pci/match.h"
+
+namespace tg::pci {
+
+// Where the system is; tests have their own.
+struct LinuxHost {
+  std::string sys = "/sys";
+  std::string proc = "/proc";
+  std::string locks = kLockFolder;
+};
+
+// Buses ("0000:03:00.0") of the functions that match, in order. Empty where there is no PCI.
+absl::StatusOr<std::vector<std::string>> ListLinuxFunctions(const LinuxHost& host,
+                                                            const Match& match);
+
+struct LinuxOpenOptions {
+  std::string lock_prefix = kAmdLocks;
+  mode_t lock_mode = 0600;  // see DeviceLock
+};
+
+// Opens a function: takes its lock, held until the function is closed, and lets it decode its
+// addresses. InvalidArgument: no name of a function; NotFound: not there; FailedPrecondition: a
+// kernel driver is bound to it, or its lock file is not to be trusted; Unavailable: another process
+// has it, or it does not answer; PermissionDenied: says what is needed.
+//
+// AllocateDma locks memory of this process and takes its physical addresses from
+// /proc/self/pagemap, so it needs CAP_SYS_ADMIN and CAP_IPC_LOCK, and a machine whose IOMMU does
+// not translate for the function. Contiguous memory is one page, or one huge page of 2 MiB.
+absl::StatusOr<std::unique_ptr<Function>> OpenLinuxFunction(const LinuxHost& host,
+                                                            absl::string_view bus,
+                                                            const LinuxOpenOptions& options = {});
+
+}  // namespace tg::pci
+
+#endif  // TG_DRIVERS_PCI_LINUX_LINUX_FUNCTION_H_
