@@ -14,17 +14,17 @@ using u64 = uint64_t;
 using i64 = int64_t;
 
 // `o` is the old value, `d` the data, `c` what is compared with.
-#define ATOMIC(T, expression)                        \
-  [](u64 old, u64 data, u64 compare) -> u64 {        \
+#define ATOMIC(T, expression)                                                         \
+  [](u64 old, u64 data, u64 compare) -> u64 {                                         \
     T o = static_cast<T>(old), d = static_cast<T>(data), c = static_cast<T>(compare); \
-    (void)o, (void)d, (void)c;                       \
-    return static_cast<u64>(expression);             \
+    (void)o, (void)d, (void)c;                                                        \
+    return static_cast<u64>(expression);                                              \
   }
-#define FLOAT_ATOMIC(T, convert, expression)                                     \
-  [](u64 old, u64 data, u64 compare) -> u64 {                                    \
-    T o = convert(old), d = convert(data), c = convert(compare);                 \
-    (void)c;                                                                     \
-    return Bits(expression);                                                     \
+#define FLOAT_ATOMIC(T, convert, expression)                     \
+  [](u64 old, u64 data, u64 compare) -> u64 {                    \
+    T o = convert(old), d = convert(data), c = convert(compare); \
+    (void)c;                                                     \
+    return Bits(expression);                                     \
   }
 float F32(u64 x) { return Float(static_cast<u32>(x)); }
 double F64(u64 x) { return Double(x); }
@@ -45,14 +45,20 @@ u64 AddBf16s(u64 old, u64 data) {
 constexpr AtomicFunction kAdd32 = ATOMIC(u32, o + d), kAdd64 = ATOMIC(u64, o + d);
 constexpr AtomicFunction kSub32 = ATOMIC(u32, o - d), kSub64 = ATOMIC(u64, o - d);
 constexpr AtomicFunction kRsub32 = ATOMIC(u32, d - o), kRsub64 = ATOMIC(u64, d - o);
-constexpr AtomicFunction kInc32 = ATOMIC(u32, o >= d ? 0 : o + 1), kInc64 = ATOMIC(u64, o >= d ? 0 : o + 1);
+constexpr AtomicFunction kInc32 = ATOMIC(u32, o >= d ? 0 : o + 1),
+                         kInc64 = ATOMIC(u64, o >= d ? 0 : o + 1);
 constexpr AtomicFunction kDec32 = ATOMIC(u32, o == 0 || o > d ? d : o - 1);
 constexpr AtomicFunction kDec64 = ATOMIC(u64, o == 0 || o > d ? d : o - 1);
-constexpr AtomicFunction kMinI32 = ATOMIC(i32, std::min(o, d)), kMinI64 = ATOMIC(i64, std::min(o, d));
-constexpr AtomicFunction kMaxI32 = ATOMIC(i32, std::max(o, d)), kMaxI64 = ATOMIC(i64, std::max(o, d));
-constexpr AtomicFunction kMinU32 = ATOMIC(u32, std::min(o, d)), kMinU64 = ATOMIC(u64, std::min(o, d));
-constexpr AtomicFunction kMaxU32 = ATOMIC(u32, std::max(o, d)), kMaxU64 = ATOMIC(u64, std::max(o, d));
-constexpr AtomicFunction kAnd = ATOMIC(u64, o& d), kOr = ATOMIC(u64, o | d), kXor = ATOMIC(u64, o ^ d);
+constexpr AtomicFunction kMinI32 = ATOMIC(i32, std::min(o, d)),
+                         kMinI64 = ATOMIC(i64, std::min(o, d));
+constexpr AtomicFunction kMaxI32 = ATOMIC(i32, std::max(o, d)),
+                         kMaxI64 = ATOMIC(i64, std::max(o, d));
+constexpr AtomicFunction kMinU32 = ATOMIC(u32, std::min(o, d)),
+                         kMinU64 = ATOMIC(u64, std::min(o, d));
+constexpr AtomicFunction kMaxU32 = ATOMIC(u32, std::max(o, d)),
+                         kMaxU64 = ATOMIC(u64, std::max(o, d));
+constexpr AtomicFunction kAnd = ATOMIC(u64, o&d), kOr = ATOMIC(u64, o | d),
+                         kXor = ATOMIC(u64, o ^ d);
 constexpr AtomicFunction kSwap = ATOMIC(u64, d);
 constexpr AtomicFunction kCompareSwap = ATOMIC(u64, o == c ? d : o);
 constexpr AtomicFunction kCompareSwap32 = ATOMIC(u32, o == c ? d : o);
@@ -63,9 +69,12 @@ constexpr AtomicFunction kCompareSwapOld = ATOMIC(u64, o == d ? c : o);
 constexpr AtomicFunction kCompareSwapOld32 = ATOMIC(u32, o == d ? c : o);
 constexpr AtomicFunction kCompareSwapOldF32 = FLOAT_ATOMIC(float, F32, o == d ? c : o);
 constexpr AtomicFunction kCompareSwapOldF64 = FLOAT_ATOMIC(double, F64, o == d ? c : o);
-constexpr AtomicFunction kAddF32 = FLOAT_ATOMIC(float, F32, o + d), kAddF64 = FLOAT_ATOMIC(double, F64, o + d);
-constexpr AtomicFunction kMinF32 = FLOAT_ATOMIC(float, F32, MinNum(o, d)), kMinF64 = FLOAT_ATOMIC(double, F64, MinNum(o, d));
-constexpr AtomicFunction kMaxF32 = FLOAT_ATOMIC(float, F32, MaxNum(o, d)), kMaxF64 = FLOAT_ATOMIC(double, F64, MaxNum(o, d));
+constexpr AtomicFunction kAddF32 = FLOAT_ATOMIC(float, F32, o + d),
+                         kAddF64 = FLOAT_ATOMIC(double, F64, o + d);
+constexpr AtomicFunction kMinF32 = FLOAT_ATOMIC(float, F32, MinNum(o, d)),
+                         kMinF64 = FLOAT_ATOMIC(double, F64, MinNum(o, d));
+constexpr AtomicFunction kMaxF32 = FLOAT_ATOMIC(float, F32, MaxNum(o, d)),
+                         kMaxF64 = FLOAT_ATOMIC(double, F64, MaxNum(o, d));
 constexpr AtomicFunction kAddPkF16 = [](u64 o, u64 d, u64) { return AddHalves(o, d); };
 constexpr AtomicFunction kAddPkBf16 = [](u64 o, u64 d, u64) { return AddBf16s(o, d); };
 constexpr AtomicFunction kSubClamp = ATOMIC(u32, o < d ? 0 : o - d);
@@ -75,7 +84,8 @@ constexpr AtomicFunction kMaskOr = ATOMIC(u64, (o & ~d) | c);
 constexpr AtomicFunction kWrap = ATOMIC(u32, o >= d ? o - d : o + c);
 
 constexpr Access Atomic(const char* name, int bytes, AtomicFunction f, bool compares = false) {
-  return {name, AccessKind::kAtomic, static_cast<uint8_t>(bytes), false, RegisterHalf::kWhole, f, compares};
+  return {name,    AccessKind::kAtomic, static_cast<uint8_t>(bytes), false, RegisterHalf::kWhole, f,
+          compares};
 }
 
 constexpr Access kMemoryAtomics[] = {
@@ -151,8 +161,8 @@ constexpr Access kMemoryAtomics[] = {
 
 #define LDS(operation, type, bytes, f) \
   Atomic("ds_" operation "_" type, bytes, f), Atomic("ds_" operation "_rtn_" type, bytes, f)
-#define LDS_COMPARE(operation, type, bytes, f)             \
-  Atomic("ds_" operation "_" type, bytes, f, true),        \
+#define LDS_COMPARE(operation, type, bytes, f)      \
+  Atomic("ds_" operation "_" type, bytes, f, true), \
       Atomic("ds_" operation "_rtn_" type, bytes, f, true)
 
 constexpr Access kLdsAtomics[] = {

@@ -1,7 +1,7 @@
 // Branches, program counter, barriers, waits, messages and hardware registers.
 //
-// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "Program flow control" and
-// "SOPP instructions".
+// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "Program
+// flow control" and "SOPP instructions".
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +10,9 @@
 namespace tg::amd::sim {
 namespace {
 
-int64_t Offset(const MicroOp& u) { return 4 * static_cast<int64_t>(static_cast<int16_t>(u.src[0].bits)); }
+int64_t Offset(const MicroOp& u) {
+  return 4 * static_cast<int64_t>(static_cast<int16_t>(u.src[0].bits));
+}
 
 void Branch(Wave& w, const MicroOp& u) { w.pc += Offset(u); }
 void BranchIf(bool taken, Wave& w, const MicroOp& u) {
@@ -122,13 +124,13 @@ bool HardwareRegister(const Wave& w, int id, uint32_t* value) {
     case 7:  // IB_STS: nothing is outstanding.
       *value = 0;
       return true;
-    case 4:  // HW_ID on CDNA: wave in bits 3:0, SIMD in 5:4.
+    case 4:   // HW_ID on CDNA: wave in bits 3:0, SIMD in 5:4.
     case 23:  // HW_ID1 on RDNA: wave in bits 4:0, SIMD in 9:8.
       *value = id == 4 ? (w.id_in_group / 4 & 15) | (w.id_in_group & 3) << 4
                        : (w.id_in_group / 4 & 31) | (w.id_in_group & 3) << 8;
       return true;
-    case 5:  // GPR_ALLOC
-    case 6:  // LDS_ALLOC
+    case 5:   // GPR_ALLOC
+    case 6:   // LDS_ALLOC
     case 24:  // HW_ID2 on RDNA.
       *value = 0;
       return true;
@@ -165,7 +167,8 @@ void SetField(Wave& w, uint64_t simm, uint32_t value) {
   w.SetMode((w.mode_bits & ~field) | (value << f.shift & field));
 }
 void SetReg(Wave& w, const MicroOp& u) {
-  // The table may have the value as source or as destination: it is the last operand in either case.
+  // The table may have the value as source or as destination: it is the last operand in either
+  // case.
   const Operand& value = u.inst.operands[1];
   if (value.kind == OperandKind::kNone || value.code >= 128) {
     w.Fault("s_setreg_b32 of no SGPR");

@@ -1,7 +1,8 @@
 // Vector conversions between numbers.
 //
-// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "VOP1 instructions"
-// and "VOP3 instructions". Floats become integers toward zero and saturate; NaN becomes 0.
+// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "VOP1
+// instructions" and "VOP3 instructions". Floats become integers toward zero and saturate; NaN
+// becomes 0.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,8 +30,8 @@ uint16_t UnsignedNorm(float x) {
 template <class T>
 u32 PackSaturated(i32 lo, i32 hi) {
   auto cut = [](i32 x) {
-    return static_cast<uint16_t>(static_cast<T>(std::clamp<i32>(x, std::numeric_limits<T>::min(),
-                                                                std::numeric_limits<T>::max())));
+    return static_cast<uint16_t>(static_cast<T>(
+        std::clamp<i32>(x, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())));
   };
   return Pack(cut(lo), cut(hi));
 }
@@ -63,7 +64,7 @@ u32 SourceByte(const Ctx& x, u32 v) {
 }
 u32 SourceHalf(const Ctx& x, u32 v) {
   return x.op.inst.form->Has(Mod::kOpSel) && (x.op.inst.Get(Mod::kOpSel) & 1) ? v >> 16
-         : x.op.src[0].high                                                 ? v >> 16
+         : x.op.src[0].high                                                   ? v >> 16
                                                                               : v;
 }
 // Two bytes into the half of the destination that op_sel names; the other half stays.
@@ -102,7 +103,8 @@ constexpr Semantics kOps[] = {
     Vector("v_cvt_f32_ubyte1", [](u32 a) { return static_cast<float>(a >> 8 & 0xff); }),
     Vector("v_cvt_f32_ubyte2", [](u32 a) { return static_cast<float>(a >> 16 & 0xff); }),
     Vector("v_cvt_f32_ubyte3", [](u32 a) { return static_cast<float>(a >> 24); }),
-    Vector("v_cvt_off_f32_i4", [](u32 a) { return static_cast<float>(static_cast<i32>(a << 28) >> 28) / 16; }),
+    Vector("v_cvt_off_f32_i4",
+           [](u32 a) { return static_cast<float>(static_cast<i32>(a << 28) >> 28) / 16; }),
 
     // f16.
     Vector("v_cvt_f16_f32", [](float a) { return Half{a}; }),
@@ -119,22 +121,32 @@ constexpr Semantics kOps[] = {
     // Pairs.
     Vector("v_cvt_pk_rtz_f16_f32",
            [](float a, float b) { return Pack(FloatToHalfToZero(a), FloatToHalfToZero(b)); }),
-    Vector("v_cvt_pk_f16_f32", [](float a, float b) { return Pack(FloatToHalf(a), FloatToHalf(b)); }),
-    Vector("v_cvt_pk_bf16_f32", [](float a, float b) { return Pack(FloatToBf16(a), FloatToBf16(b)); }),
+    Vector("v_cvt_pk_f16_f32",
+           [](float a, float b) { return Pack(FloatToHalf(a), FloatToHalf(b)); }),
+    Vector("v_cvt_pk_bf16_f32",
+           [](float a, float b) { return Pack(FloatToBf16(a), FloatToBf16(b)); }),
     Vector("v_cvt_f32_bf16", [](Bf16 a) { return a.f; }),
     Vector("v_cvt_pk_norm_i16_f32",
-           [](float a, float b) { return Pack(static_cast<uint16_t>(SignedNorm(a)), static_cast<uint16_t>(SignedNorm(b))); }),
-    Vector("v_cvt_pk_norm_u16_f32", [](float a, float b) { return Pack(UnsignedNorm(a), UnsignedNorm(b)); }),
+           [](float a, float b) {
+             return Pack(static_cast<uint16_t>(SignedNorm(a)),
+                         static_cast<uint16_t>(SignedNorm(b)));
+           }),
+    Vector("v_cvt_pk_norm_u16_f32",
+           [](float a, float b) { return Pack(UnsignedNorm(a), UnsignedNorm(b)); }),
     Vector("v_cvt_pk_norm_i16_f16",
            [](Half a, Half b) {
-             return Pack(static_cast<uint16_t>(SignedNorm(a.f)), static_cast<uint16_t>(SignedNorm(b.f)));
+             return Pack(static_cast<uint16_t>(SignedNorm(a.f)),
+                         static_cast<uint16_t>(SignedNorm(b.f)));
            }),
-    Vector("v_cvt_pk_norm_u16_f16", [](Half a, Half b) { return Pack(UnsignedNorm(a.f), UnsignedNorm(b.f)); }),
+    Vector("v_cvt_pk_norm_u16_f16",
+           [](Half a, Half b) { return Pack(UnsignedNorm(a.f), UnsignedNorm(b.f)); }),
     Vector("v_cvt_pk_i16_f32",
            [](float a, float b) {
-             return Pack(static_cast<uint16_t>(ToInteger<int16_t>(a)), static_cast<uint16_t>(ToInteger<int16_t>(b)));
+             return Pack(static_cast<uint16_t>(ToInteger<int16_t>(a)),
+                         static_cast<uint16_t>(ToInteger<int16_t>(b)));
            }),
-    Vector("v_cvt_pk_u16_f32", [](float a, float b) { return Pack(ToInteger<uint16_t>(a), ToInteger<uint16_t>(b)); }),
+    Vector("v_cvt_pk_u16_f32",
+           [](float a, float b) { return Pack(ToInteger<uint16_t>(a), ToInteger<uint16_t>(b)); }),
     Vector("v_cvt_pk_i16_i32", [](i32 a, i32 b) { return PackSaturated<int16_t>(a, b); }),
     Vector("v_cvt_pk_u16_u32", [](u32 a, u32 b) { return Pack(SaturateU16(a), SaturateU16(b)); }),
     Vector("v_cvt_pk_u8_f32",

@@ -1,7 +1,8 @@
-// Instructions that move values between lanes, between registers chosen at run time, and interpolation over quads.
+// Instructions that move values between lanes, between registers chosen at run time, and
+// interpolation over quads.
 //
-// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "VOP1 instructions",
-// "VOP3 instructions" and "VINTERP instructions".
+// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "VOP1
+// instructions", "VOP3 instructions" and "VINTERP instructions".
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -24,16 +25,17 @@ void ReadFirstLane(Wave& w, const MicroOp& u) {
 void ReadLane(Wave& w, const MicroOp& u) {
   const Source& s = u.src[0];
   uint32_t lane = static_cast<uint32_t>(ScalarValue(w, u.src[1])) & (w.size - 1);
-  WriteScalar(w, u, s.kind == Source::Kind::kRow ? w.row(s.index)[lane]
-                                                 : static_cast<uint32_t>(ScalarValue(w, s)));
+  WriteScalar(w, u,
+              s.kind == Source::Kind::kRow ? w.row(s.index)[lane]
+                                           : static_cast<uint32_t>(ScalarValue(w, s)));
 }
 void WriteLane(Wave& w, const MicroOp& u) {
   uint32_t lane = static_cast<uint32_t>(ScalarValue(w, u.src[1])) & (w.size - 1);
   w.row(u.dst[0].index)[lane] = static_cast<uint32_t>(ScalarValue(w, u.src[0]));
 }
 
-// v_permlane16 and its kin: lane i of each row reads the lane of its own or of the other row of the pair that
-// `select(i)` names.
+// v_permlane16 and its kin: lane i of each row reads the lane of its own or of the other row of the
+// pair that `select(i)` names.
 template <class Select>
 void PermuteRows(Wave& w, const MicroOp& u, bool other_row, Select select) {
   bool fetch_inactive = u.inst.Get(Mod::kOpSel) & 1, bound = u.inst.Get(Mod::kOpSel) >> 1 & 1;
@@ -52,14 +54,16 @@ void PermuteRows(Wave& w, const MicroOp& u, bool other_row, Select select) {
 }
 template <bool kOther>
 void PermlaneScalar(Wave& w, const MicroOp& u) {
-  uint64_t lo = static_cast<uint32_t>(ScalarValue(w, u.src[1])), hi = static_cast<uint32_t>(ScalarValue(w, u.src[2]));
+  uint64_t lo = static_cast<uint32_t>(ScalarValue(w, u.src[1])),
+           hi = static_cast<uint32_t>(ScalarValue(w, u.src[2]));
   uint64_t select = lo | hi << 32;
   PermuteRows(w, u, kOther, [&](int l) { return static_cast<int>(select >> (4 * (l & 15)) & 15); });
 }
 template <bool kOther>
 void PermlaneVar(Wave& w, const MicroOp& u) {
   uint32_t select[kRow];
-  for (int base = 0; base < w.size; base += kChunk) RawLanes(w, u, u.src[1], 0, base, select + base);
+  for (int base = 0; base < w.size; base += kChunk)
+    RawLanes(w, u, u.src[1], 0, base, select + base);
   PermuteRows(w, u, kOther, [&](int l) { return static_cast<int>(select[l] & 15); });
 }
 // Swaps the halves of a wave of 64.
@@ -70,8 +74,8 @@ void Permlane64(Wave& w, const MicroOp& u) {
   StoreRaw(w, u, 0, 0, in + 32, static_cast<uint32_t>(w.exec()));
   StoreRaw(w, u, 0, 32, in, static_cast<uint32_t>(w.exec() >> 32));
 }
-// Swaps rows of the destination with rows of the source: odd ones with the even ones before them, or the upper half
-// with the lower one.
+// Swaps rows of the destination with rows of the source: odd ones with the even ones before them,
+// or the upper half with the lower one.
 template <int kLanes>
 void PermlaneSwap(Wave& w, const MicroOp& u) {
   const Operand& second = u.inst.operands[1];
@@ -168,7 +172,8 @@ void SwapRel(Wave& w, const MicroOp& u) {
   const Operand& second = u.inst.operands[1];
   uint32_t m0 = w.sgpr[w.m0];
   int a, b;
-  if (second.kind == OperandKind::kVgpr && Relative(w, second.code - code::kVgpr0, m0 & 0x3ff, &a) &&
+  if (second.kind == OperandKind::kVgpr &&
+      Relative(w, second.code - code::kVgpr0, m0 & 0x3ff, &a) &&
       Relative(w, u.dst[0].index, m0 >> 16 & 0x3ff, &b)) {
     for (int l = 0; l < w.size; ++l) {
       if (w.exec() >> l & 1) std::swap(w.row(a)[l], w.row(b)[l]);
@@ -176,11 +181,12 @@ void SwapRel(Wave& w, const MicroOp& u) {
   }
 }
 
-// Interpolation: parameters of a triangle lie in the lanes of each quad, P0 in lane 1, P10 in lane 0, P20 in lane 2,
-// as LDSDIR loads them.
+// Interpolation: parameters of a triangle lie in the lanes of each quad, P0 in lane 1, P10 in lane
+// 0, P20 in lane 2, as LDSDIR loads them.
 float Parameter(const Wave& w, const MicroOp& u, int source, int lane, bool half) {
   const Source& s = u.src[source];
-  uint32_t raw = s.kind == Source::Kind::kRow ? w.row(s.index)[lane] : static_cast<uint32_t>(ScalarValue(w, s));
+  uint32_t raw = s.kind == Source::Kind::kRow ? w.row(s.index)[lane]
+                                              : static_cast<uint32_t>(ScalarValue(w, s));
   float x = half ? HalfToFloat(s.high ? raw >> 16 : raw & 0xffff) : Float(raw);
   return s.neg ? -x : x;
 }
@@ -200,7 +206,8 @@ void Interpolate(Wave& w, const MicroOp& u) {
                      Parameter(w, u, 2, lane, false));
       }
       r = lanes::Modified(u, r);
-      out[l] = kHalf && kStep == Step::kP2 ? (kToZero ? FloatToHalfToZero(r) : FloatToHalf(r)) : Bits(r);
+      out[l] =
+          kHalf && kStep == Step::kP2 ? (kToZero ? FloatToHalfToZero(r) : FloatToHalf(r)) : Bits(r);
     }
     uint32_t mask = static_cast<uint32_t>(w.exec() >> base);
     if (kHalf && kStep == Step::kP2) {

@@ -1,6 +1,7 @@
 // Dot products of small values, added to a third operand.
 //
-// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapter "VOP3P instructions".
+// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapter "VOP3P
+// instructions".
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace {
 
 template <class T>
 uint32_t Saturated(const MicroOp& u, int64_t x) {
-  if (u.clamp) x = std::clamp<int64_t>(x, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+  if (u.clamp)
+    x = std::clamp<int64_t>(x, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
   return static_cast<uint32_t>(x);
 }
 int64_t Element(uint32_t x, int i, int bits, bool is_signed) {
@@ -42,7 +44,8 @@ template <int kBits, bool kSigned>
 void DotInts(Wave& w, const MicroOp& u) {
   Dwords(w, u, [&](uint32_t a, uint32_t b, uint32_t c) {
     int64_t sum = kSigned ? static_cast<int64_t>(static_cast<int32_t>(c)) : static_cast<int64_t>(c);
-    for (int i = 0; i < 32 / kBits; ++i) sum += Element(a, i, kBits, kSigned) * Element(b, i, kBits, kSigned);
+    for (int i = 0; i < 32 / kBits; ++i)
+      sum += Element(a, i, kBits, kSigned) * Element(b, i, kBits, kSigned);
     return kSigned ? Saturated<int32_t>(u, sum) : Saturated<uint32_t>(u, sum);
   });
 }
@@ -83,8 +86,9 @@ void Dot2Ints(Wave& w, const MicroOp& u) {
     auto value = [](uint32_t x) {
       return kSigned ? static_cast<int64_t>(static_cast<int16_t>(x)) : static_cast<int64_t>(x);
     };
-    int64_t sum = value(a0) * value(b0) + value(a1) * value(b1) +
-                  (kSigned ? static_cast<int64_t>(static_cast<int32_t>(c)) : static_cast<int64_t>(c));
+    int64_t sum =
+        value(a0) * value(b0) + value(a1) * value(b1) +
+        (kSigned ? static_cast<int64_t>(static_cast<int32_t>(c)) : static_cast<int64_t>(c));
     return kSigned ? Saturated<int32_t>(u, sum) : Saturated<uint32_t>(u, sum);
   });
 }
@@ -121,7 +125,8 @@ void Dot2Small(Wave& w, const MicroOp& u) {
       return static_cast<double>(u.src[source].neg ? -v : v);
     };
     for (int l = 0; l < kChunk; ++l) {
-      double sum = part(a[l], 0, 0) * part(b[l], 0, 1) + part(a[l], 1, 0) * part(b[l], 1, 1) + T::Get(c[l]);
+      double sum =
+          part(a[l], 0, 0) * part(b[l], 0, 1) + part(a[l], 1, 0) * part(b[l], 1, 1) + T::Get(c[l]);
       out[l] = T::Put(lanes::Modified(u, DoubleToFloatOdd(sum)));
     }
     Store16(w, u, base, out, static_cast<uint32_t>(lanes >> base));

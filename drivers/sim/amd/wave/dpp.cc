@@ -24,11 +24,11 @@ int Dpp16Source(int lane, uint32_t control, bool rdna) {
       if (n == 12) return (lane - 1) & 63;            // wave_ror
       return kNoControl;
     case 0x14:
-      if (n == 0) return row + 15 - i;              // row_mirror
+      if (n == 0) return row + 15 - i;                 // row_mirror
       if (n == 1) return row + (i & 8) + 7 - (i & 7);  // row_half_mirror
       if (rdna) return kNoControl;
-      if (n == 2) return row == 0 ? -1 : row - 1;    // row_bcast:15
-      if (n == 3) return lane < 32 ? -1 : 31;        // row_bcast:31
+      if (n == 2) return row == 0 ? -1 : row - 1;  // row_bcast:15
+      if (n == 3) return lane < 32 ? -1 : 31;      // row_bcast:31
       return kNoControl;
     case 0x15:
       return row + n;  // row_share, row_newbcast

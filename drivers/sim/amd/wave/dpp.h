@@ -9,8 +9,8 @@
 
 namespace tg::amd::sim {
 
-// Of an instruction with a DPP word; null for controls that `isa` does not have. Source: the manuals' chapters
-// "Data parallel processing".
+// Of an instruction with a DPP word; null for controls that `isa` does not have. Source: the
+// manuals' chapters "Data parallel processing".
 std::unique_ptr<Dpp> MakeDpp(const Inst& inst, Isa isa);
 
 }  // namespace tg::amd::sim

@@ -16,7 +16,8 @@
 namespace tg::amd::sim {
 namespace {
 
-// MXCSR for a rounding mode (nearest, up, down, zero) and denormals (bit 0 of sources, bit 1 of results).
+// MXCSR for a rounding mode (nearest, up, down, zero) and denormals (bit 0 of sources, bit 1 of
+// results).
 uint32_t HostMode(int round, int denorm) {
   static constexpr uint32_t kRounding[] = {0x0000, 0x4000, 0x2000, 0x6000};
   return 0x1f80 | kRounding[round] | (denorm & 1 ? 0 : 0x40) | (denorm & 2 ? 0 : 0x8000);
@@ -108,9 +109,9 @@ void RunCarefully(Wave& w, Program& program, uint64_t end,
       if (w.strict && w.stop != Stop::kFault) StrictAfter(w, *op, pc, exec);
     }
     if (line != nullptr) {
-      (*line)(absl::StrFormat("%d,%d,%d/%d 0x%x: %s%s%s", w.workgroup[0], w.workgroup[1], w.workgroup[2],
-                              w.id_in_group, pc, ToString(op->inst, w.isa), before->Changes(w).empty() ? "" : " ->",
-                              before->Changes(w)));
+      (*line)(absl::StrFormat("%d,%d,%d/%d 0x%x: %s%s%s", w.workgroup[0], w.workgroup[1],
+                              w.workgroup[2], w.id_in_group, pc, ToString(op->inst, w.isa),
+                              before->Changes(w).empty() ? "" : " ->", before->Changes(w)));
     }
     if (w.stop == Stop::kFault) NameFault(w, *op, pc);
   }

@@ -15,8 +15,8 @@ namespace tg::amd::sim {
 // One instruction's effects, in the float mode of the wave. The caller has moved the pc behind it.
 void Execute(Wave& w, const MicroOp& op);
 
-// Runs `w` until it ends, waits, yields or faults, at most `budget` instructions; then w.stop is kNone. A fault's
-// text has the pc and the instruction.
+// Runs `w` until it ends, waits, yields or faults, at most `budget` instructions; then w.stop is
+// kNone. A fault's text has the pc and the instruction.
 void Run(Wave& w, Program& program, uint64_t budget);
 
 // The same, with a line for each instruction: where it is, its text, and the registers it changed.

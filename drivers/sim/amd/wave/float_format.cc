@@ -53,14 +53,13 @@ float Decode(FloatFormat f, uint32_t code) {
   }
   if (magnitude > Largest(f)) {
     bool infinite = f.special == Special::kIeee && mantissa == 0;
-    float x = infinite ? std::numeric_limits<float>::infinity()
-                       : std::numeric_limits<float>::quiet_NaN();
+    float x =
+        infinite ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
     return negative ? -x : x;
   }
-  float x = exponent == 0
-                ? std::ldexp(static_cast<float>(mantissa), 1 - f.bias - f.mantissa_bits)
-                : std::ldexp(static_cast<float>(mantissa | 1u << f.mantissa_bits),
-                             exponent - f.bias - f.mantissa_bits);
+  float x = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), 1 - f.bias - f.mantissa_bits)
+                          : std::ldexp(static_cast<float>(mantissa | 1u << f.mantissa_bits),
+                                       exponent - f.bias - f.mantissa_bits);
   return negative ? -x : x;
 }
 

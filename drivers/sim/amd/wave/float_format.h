@@ -1,7 +1,9 @@
-// Small floating-point formats: fp8, bf8, fp6, bf6, fp4 of both generations, bfloat16 and f16, exactly.
+// Small floating-point formats: fp8, bf8, fp6, bf6, fp4 of both generations, bfloat16 and f16,
+// exactly.
 //
-// Sources: OCP "8-bit Floating Point Specification (OFP8)" 1.0 and "Microscaling Formats (MX)" 1.0; AMD CDNA3
-// Instruction Set Architecture document (FNUZ formats), CDNA4 and RDNA4 documents (OCP formats).
+// Sources: OCP "8-bit Floating Point Specification (OFP8)" 1.0 and "Microscaling Formats (MX)" 1.0;
+// AMD CDNA3 Instruction Set Architecture document (FNUZ formats), CDNA4 and RDNA4 documents (OCP
+// formats).
 #ifndef TG_DRIVERS_SIM_AMD_WAVE_FLOAT_FORMAT_H_
 #define TG_DRIVERS_SIM_AMD_WAVE_FLOAT_FORMAT_H_
 
@@ -48,9 +50,10 @@ float Decode(FloatFormat format, uint32_t code);
 
 enum class Rounding : uint8_t { kNearestEven, kUp, kDown, kToZero, kStochastic };
 
-// The code of `x`. kStochastic adds the top bits of `random` below the last bit that is kept, then cuts.
-// Without `saturate` numbers that are too large become infinity, or NaN where the format has none; with it, and
-// always in formats without either, the largest number. NaN is NaN, or the largest number in formats without.
+// The code of `x`. kStochastic adds the top bits of `random` below the last bit that is kept, then
+// cuts. Without `saturate` numbers that are too large become infinity, or NaN where the format has
+// none; with it, and always in formats without either, the largest number. NaN is NaN, or the
+// largest number in formats without.
 uint32_t Encode(FloatFormat format, float x, Rounding rounding = Rounding::kNearestEven,
                 bool saturate = false, uint32_t random = 0);
 

@@ -42,7 +42,8 @@ T Fract(T x, T below_one) {
   return r > below_one ? below_one : r;
 }
 
-// x = mantissa * 2^exponent with the mantissa in [0.5, 1); exponent 0 and x itself for 0, infinities and NaN.
+// x = mantissa * 2^exponent with the mantissa in [0.5, 1); exponent 0 and x itself for 0,
+// infinities and NaN.
 template <class T>
 T FrexpMantissa(T x) {
   if (!std::isfinite(x)) return IsNan(x) ? Quiet(x) : x;
@@ -57,7 +58,8 @@ int32_t FrexpExponent(T x) {
   return e;
 }
 
-// Scaling by a power of two, rounded once. Huge exponents are cut to where the result does not change.
+// Scaling by a power of two, rounded once. Huge exponents are cut to where the result does not
+// change.
 template <class T>
 T Ldexp(T x, int32_t e) {
   if (IsNan(x)) return Quiet(x);
@@ -88,8 +90,9 @@ T Rsq(T x) {
   return static_cast<T>(1 / std::sqrt(static_cast<double>(x)));
 }
 
-// Classes of numbers that v_cmp_class knows, a bit each: signalling NaN, quiet NaN, -infinity, -normal,
-// -denormal, -0, +0, +denormal, +normal, +infinity. `exponent` all ones is infinity and NaN.
+// Classes of numbers that v_cmp_class knows, a bit each: signalling NaN, quiet NaN, -infinity,
+// -normal, -denormal, -0, +0, +denormal, +normal, +infinity. `exponent` all ones is infinity and
+// NaN.
 template <int kMantissa, int kExponent>
 bool InClass(uint64_t bits, uint32_t mask) {
   uint64_t mantissa = bits & ((uint64_t{1} << kMantissa) - 1);
@@ -110,8 +113,8 @@ bool InClass(uint64_t bits, uint32_t mask) {
 
 // Division by three instructions: scale, iterate, fix up.
 //
-// Limits of the manuals' pseudo-code: `kNear` exponents apart the quotient is near the largest number; a
-// numerator with an exponent up to `kTiny` loses bits; scaling is by 2^kScale.
+// Limits of the manuals' pseudo-code: `kNear` exponents apart the quotient is near the largest
+// number; a numerator with an exponent up to `kTiny` loses bits; scaling is by 2^kScale.
 template <class T>
 struct Division;
 template <>

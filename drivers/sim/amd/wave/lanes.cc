@@ -88,8 +88,7 @@ void StoreMask(Wave& w, const MicroOp&, const Dest& d, uint64_t bits) {
   if (d.kind == Dest::Kind::kSgpr) w.set_mask(d.index, bits);
 }
 
-void StoreRaw(Wave& w, const MicroOp& u, int dword, int base, const uint32_t* bits,
-              uint32_t mask) {
+void StoreRaw(Wave& w, const MicroOp& u, int dword, int base, const uint32_t* bits, uint32_t mask) {
   const Dest& d = u.dst[0];
   if (d.kind == Dest::Kind::kSgpr) {  // The first active lane.
     if (mask != 0) w.sgpr[d.index + dword] = bits[std::countr_zero(mask)];

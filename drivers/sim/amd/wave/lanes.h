@@ -1,14 +1,16 @@
 // Runs a function of single values over a wave.
 //
-// A vector operation is written as a function without state whose parameters say how its operands are read:
+// A vector operation is written as a function without state whose parameters say how its operands
+// are read:
 //
 //   Vector("v_add_f32", [](float a, float b) { return a + b; }),
 //   Vector("v_fma_f16", [](Half a, Half b, Half c) { return Half{FmaForHalf(a.f, b.f, c.f)}; }),
 //   Vector("v_cndmask_b32", [](uint32_t a, uint32_t b, Bit c) { return c.set ? b : a; }),
 //
-// Parameters are src0, src1, ... in order, then registers that are destinations too. Operand modifiers, halves
-// of registers, DPP and SDWA, clamp, output modifiers and EXEC are applied here. All lanes are computed,
-// results of inactive ones are dropped: functions must be defined for every input.
+// Parameters are src0, src1, ... in order, then registers that are destinations too. Operand
+// modifiers, halves of registers, DPP and SDWA, clamp, output modifiers and EXEC are applied here.
+// All lanes are computed, results of inactive ones are dropped: functions must be defined for every
+// input.
 #ifndef TG_DRIVERS_SIM_AMD_WAVE_LANES_H_
 #define TG_DRIVERS_SIM_AMD_WAVE_LANES_H_
 
@@ -28,7 +30,8 @@ namespace tg::amd::sim {
 // Lanes that are computed together; a wave of 64 takes two steps.
 inline constexpr int kChunk = 32;
 
-// Types of parameters and results beside int32_t, uint32_t, int64_t, uint64_t, int16_t, uint16_t, float, double.
+// Types of parameters and results beside int32_t, uint32_t, int64_t, uint64_t, int16_t, uint16_t,
+// float, double.
 struct Half {  // f16, computed as float.
   float f;
 };
@@ -72,9 +75,6 @@ void StoreMask(Wave& w, const MicroOp& u, const Dest& d, uint64_t bits);
 
 namespace lanes {
 
-typedef float __attribute__((may_alias)) FloatAlias;
-typedef int32_t __attribute__((may_alias)) IntAlias;
-
 template <class T>
 struct Arg;
 
@@ -100,9 +100,9 @@ struct Arg32 {
 template <>
 struct Arg<uint32_t> : Arg32<uint32_t, uint32_t> {};
 template <>
-struct Arg<int32_t> : Arg32<int32_t, IntAlias> {};
+struct Arg<int32_t> : Arg32<int32_t, int32_t> {};
 template <>
-struct Arg<float> : Arg32<float, FloatAlias> {};
+struct Arg<float> : Arg32<float, float> {};
 
 template <class T>
 struct Arg64 {
@@ -380,11 +380,8 @@ struct Runner {
       auto in = std::make_tuple(Arg<A>::Fetch(w, u, kPosition[I], base, std::get<I>(buf))...);
       if constexpr (kIsWord<R>) {
         if (u.simple_dst && mask == 0xffffffff) {
-          using Alias = std::conditional_t<
-              std::is_same_v<R, float>, FloatAlias,
-              std::conditional_t<std::is_same_v<R, int32_t>, IntAlias, uint32_t>>;
           // A source is the same row or another one, never one that overlaps.
-          Alias* out = reinterpret_cast<Alias*>(w.row(u.dst[0].index) + base);
+          R* out = reinterpret_cast<R*>(w.row(u.dst[0].index) + base);
 #pragma GCC ivdep
           for (int l = 0; l < kChunk; ++l) out[l] = F{}(std::get<I>(in)[l]...);
           continue;

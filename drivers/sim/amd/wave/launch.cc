@@ -36,7 +36,8 @@ class Launcher {
   Launcher(const Dispatch& d, Memory* memory, const LaunchOptions& options)
       : d_(d), memory_(memory), options_(options), isa_(IsaOf(d.arch)), program_(d.arch, memory) {
     wave_size_ = IsRdna(isa_) && d.wave32 ? 32 : 64;
-    for (int i = 0; i < 3; ++i) groups_[i] = (static_cast<uint64_t>(d.grid[i]) + d.block[i] - 1) / d.block[i];
+    for (int i = 0; i < 3; ++i)
+      groups_[i] = (static_cast<uint64_t>(d.grid[i]) + d.block[i] - 1) / d.block[i];
     total_ = groups_[0] * groups_[1] * groups_[2];
   }
 
@@ -66,7 +67,9 @@ class Launcher {
     room.group.lds.resize(d_.lds_bytes);
     room.group.lds_use.resize(options_.strict ? d_.lds_bytes / 4 + 1 : 0);
     if (options_.clock) {
-      room.group.clock = [](void* f) { return (*static_cast<const std::function<uint64_t()>*>(f))(); };
+      room.group.clock = [](void* f) {
+        return (*static_cast<const std::function<uint64_t()>*>(f))();
+      };
       room.group.clock_context = const_cast<std::function<uint64_t()>*>(&options_.clock);
     }
     while (!failed_.load(std::memory_order_relaxed)) {
@@ -175,19 +178,22 @@ class Launcher {
           ended[i] = true;
           --alive;
         } else if (w.instructions >= options_.instruction_budget) {
-          return absl::DeadlineExceededError(absl::StrCat("the kernel runs on: a wave has run ", w.instructions,
-                                                          " instructions; ", States(g, ended)));
+          return absl::DeadlineExceededError(absl::StrCat("the kernel runs on: a wave has run ",
+                                                          w.instructions, " instructions; ",
+                                                          States(g, ended)));
         }
         if (alive > 0 && g.barrier_arrived >= alive) {
           if (options_.strict && alive < static_cast<int>(g.waves.size())) {
-            return absl::AbortedError(absl::StrCat("a barrier that not all waves reach; ", States(g, ended)));
+            return absl::AbortedError(
+                absl::StrCat("a barrier that not all waves reach; ", States(g, ended)));
           }
           ++g.barrier_phase;
           g.barrier_arrived = 0;
         }
       }
       if (!progress) {
-        return absl::DeadlineExceededError(absl::StrCat("all waves wait for each other; ", States(g, ended)));
+        return absl::DeadlineExceededError(
+            absl::StrCat("all waves wait for each other; ", States(g, ended)));
       }
     }
     Collect(g, &room->stats);
@@ -203,8 +209,8 @@ class Launcher {
   }
 
   absl::Status Faulted(const Wave& w, const Group&) {
-    std::string text = absl::StrFormat("workgroup %d,%d,%d wave %d: %s", w.workgroup[0], w.workgroup[1],
-                                       w.workgroup[2], w.id_in_group, w.fault);
+    std::string text = absl::StrFormat("workgroup %d,%d,%d wave %d: %s", w.workgroup[0],
+                                       w.workgroup[1], w.workgroup[2], w.id_in_group, w.fault);
     return absl::StrContains(w.fault, "unknown instruction") ? absl::UnimplementedError(text)
                                                              : absl::AbortedError(text);
   }
@@ -214,12 +220,13 @@ class Launcher {
     std::string text;
     for (size_t i = 0; i < g.waves.size(); ++i) {
       const Wave& w = *g.waves[i];
-      absl::StrAppendFormat(&text, "%sworkgroup %d,%d,%d wave %d: %s at pc 0x%x after %u instructions, exec 0x%x",
-                            i == 0 ? "" : "; ", w.workgroup[0], w.workgroup[1], w.workgroup[2], i,
-                            ended[i]                    ? "ended"
-                            : w.stop == Stop::kBarrier ? "at a barrier"
-                                                       : "running",
-                            w.pc, w.instructions, w.exec());
+      absl::StrAppendFormat(
+          &text, "%sworkgroup %d,%d,%d wave %d: %s at pc 0x%x after %u instructions, exec 0x%x",
+          i == 0 ? "" : "; ", w.workgroup[0], w.workgroup[1], w.workgroup[2], i,
+          ended[i]                   ? "ended"
+          : w.stop == Stop::kBarrier ? "at a barrier"
+                                     : "running",
+          w.pc, w.instructions, w.exec());
     }
     return text;
   }
@@ -280,30 +287,34 @@ void LaunchStats::Add(const LaunchStats& o) {
   lds_conflicts += o.lds_conflicts;
 }
 
-absl::StatusOr<LaunchStats> Launch(const Dispatch& d, Memory* memory, const LaunchOptions& options) {
+absl::StatusOr<LaunchStats> Launch(const Dispatch& d, Memory* memory,
+                                   const LaunchOptions& options) {
   if (!HostCanSimulate()) {
     return absl::FailedPreconditionError("the simulator needs a host with AVX2, FMA and F16C");
   }
   uint64_t items = 1, groups = 1;
   for (int i = 0; i < 3; ++i) {
     if (d.block[i] == 0 || d.block[i] > kMaxGroup || d.grid[i] == 0) {
-      return absl::InvalidArgumentError(absl::StrFormat("grid %u,%u,%u of blocks of %u,%u,%u work-items", d.grid[0],
-                                                        d.grid[1], d.grid[2], d.block[0], d.block[1], d.block[2]));
+      return absl::InvalidArgumentError(
+          absl::StrFormat("grid %u,%u,%u of blocks of %u,%u,%u work-items", d.grid[0], d.grid[1],
+                          d.grid[2], d.block[0], d.block[1], d.block[2]));
     }
     items *= d.block[i];
     groups *= (static_cast<uint64_t>(d.grid[i]) + d.block[i] - 1) / d.block[i];
     if (groups > uint64_t{1} << 40) return absl::InvalidArgumentError("more than 2^40 workgroups");
   }
   if (items > kMaxGroup) {
-    return absl::InvalidArgumentError(absl::StrCat("a workgroup of ", items, " work-items; at most 1024"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a workgroup of ", items, " work-items; at most 1024"));
   }
   if (d.lds_bytes > LdsLimit(IsaOf(d.arch))) {
-    return absl::InvalidArgumentError(absl::StrCat("a workgroup with ", d.lds_bytes, " bytes of LDS; ",
-                                                   std::string(ArchName(d.arch)),
+    return absl::InvalidArgumentError(absl::StrCat("a workgroup with ", d.lds_bytes,
+                                                   " bytes of LDS; ", std::string(ArchName(d.arch)),
                                                    " has ", LdsLimit(IsaOf(d.arch))));
   }
   if (d.scratch_bytes > 1 << 20) {
-    return absl::InvalidArgumentError(absl::StrCat(d.scratch_bytes, " bytes of scratch for a work-item; at most 1 MiB"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(d.scratch_bytes, " bytes of scratch for a work-item; at most 1 MiB"));
   }
   return Launcher(d, memory, options).Run();
 }

@@ -1,7 +1,7 @@
 // LDS instructions with two addresses, with lanes instead of memory, and transposed loads.
 //
-// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "Data share operations"
-// and "LDS & GDS instructions".
+// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "Data
+// share operations" and "LDS & GDS instructions".
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -33,7 +33,8 @@ void Load2(Wave& w, const MicroOp& u) {
     uint32_t words[2][2] = {};
     for (int i = 0; i < 2; ++i) {
       uint32_t offset = u.inst.Get(i == 0 ? Mod::kOffset0 : Mod::kOffset1) * kBytes * kStride;
-      const uint8_t* at = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + offset, kBytes, false, false, lane);
+      const uint8_t* at = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + offset, kBytes,
+                                   false, false, lane);
       if (at != nullptr) std::memcpy(words[i], at, kBytes);
     }
     for (int d = 0; d < kBytes / 2; ++d) {
@@ -46,7 +47,8 @@ void Store2(Wave& w, const MicroOp& u) {
   EachLane(w, [&](int lane) {
     for (int i = 0; i < 2; ++i) {
       uint32_t offset = u.inst.Get(i == 0 ? Mod::kOffset0 : Mod::kOffset1) * kBytes * kStride;
-      uint8_t* at = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + offset, kBytes, true, false, lane);
+      uint8_t* at = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + offset, kBytes, true,
+                             false, lane);
       if (at == nullptr) continue;
       int data = i == 0 ? u.memory.vdata : u.memory.vdata1;
       uint32_t words[2] = {w.row(data)[lane], kBytes == 8 ? w.row(data + 1)[lane] : 0};
@@ -61,7 +63,8 @@ void Exchange2(Wave& w, const MicroOp& u) {
     uint8_t* at[2];
     for (int i = 0; i < 2; ++i) {
       uint32_t offset = u.inst.Get(i == 0 ? Mod::kOffset0 : Mod::kOffset1) * kBytes * kStride;
-      at[i] = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + offset, kBytes, true, true, lane);
+      at[i] = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + offset, kBytes, true, true,
+                       lane);
       int data = i == 0 ? u.memory.vdata : u.memory.vdata1;
       next[i][0] = w.row(data)[lane];
       next[i][1] = kBytes == 8 ? w.row(data + 1)[lane] : 0;
@@ -79,7 +82,8 @@ void Exchange2(Wave& w, const MicroOp& u) {
 // Each dword whose new value has bit 31 set is replaced by it without that bit.
 void ConditionalExchange(Wave& w, const MicroOp& u) {
   EachLane(w, [&](int lane) {
-    uint8_t* at = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + u.memory.offset, 8, true, true, lane);
+    uint8_t* at = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + u.memory.offset, 8, true,
+                           true, lane);
     for (int d = 0; d < 2; ++d) {
       uint32_t old = 0, next = w.row(u.memory.vdata + d)[lane];
       if (at != nullptr) {
@@ -138,7 +142,8 @@ template <bool kFetchInactive>
 void BackwardPermute(Wave& w, const MicroOp& u) {
   uint32_t out[kRow];
   EachLane(w, [&](int lane) {
-    uint32_t from = (Address(w, u, lane) + static_cast<uint32_t>(u.memory.offset)) / 4 & (w.size - 1);
+    uint32_t from =
+        (Address(w, u, lane) + static_cast<uint32_t>(u.memory.offset)) / 4 & (w.size - 1);
     bool valid = kFetchInactive || (w.exec() >> from & 1);
     out[lane] = valid ? w.row(u.memory.vdata)[from] : 0;
   });
@@ -168,26 +173,28 @@ void Swizzle(Wave& w, const MicroOp& u) {
   EachLane(w, [&](int lane) { w.row(u.memory.vdst)[lane] = out[lane]; });
 }
 
-// CDNA 4's transposed loads: each lane loads 64 (or 96) bits; within groups of lanes the elements are then
-// transposed as a matrix.
+// CDNA 4's transposed loads: each lane loads 64 (or 96) bits; within groups of lanes the elements
+// are then transposed as a matrix.
 //
-// Groups have 16 lanes. Of 16-bit elements, four to a lane, lane i of the group ends with element i / 4 of ... the lanes
-// whose number is i % 4 * 4 and on; 8-bit and 4-bit elements likewise with 8 and 16 lanes of source.
+// Groups have 16 lanes. Of 16-bit elements, four to a lane, lane i of the group ends with element i
+// / 4 of ... the lanes whose number is i % 4 * 4 and on; 8-bit and 4-bit elements likewise with 8
+// and 16 lanes of source.
 template <int kBits>
 void LoadTransposed(Wave& w, const MicroOp& u) {
-  constexpr int kElements = 64 / kBits;          // In a lane.
-  constexpr int kSources = kElements;            // Lanes that one result is gathered from.
+  constexpr int kElements = 64 / kBits;  // In a lane.
+  constexpr int kSources = kElements;    // Lanes that one result is gathered from.
   constexpr int kGroups = 16 / kSources > 0 ? 16 / kSources : 1;
   uint64_t data[kRow] = {}, out[kRow] = {};
   EachLane(w, [&](int lane) {
-    const uint8_t* at =
-        LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + u.memory.offset, 8, false, false, lane);
+    const uint8_t* at = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + u.memory.offset, 8,
+                                 false, false, lane);
     if (at != nullptr) std::memcpy(&data[lane], at, 8);
   });
   for (int lane = 0; lane < w.size; ++lane) {
     int base = lane & ~15, i = lane & 15;
     for (int e = 0; e < kElements; ++e) {
-      // Element e of lane i is row e of the block, column i: its row lies in kGroups lanes of kElements columns.
+      // Element e of lane i is row e of the block, column i: its row lies in kGroups lanes of
+      // kElements columns.
       int from = base + (kSources == 16 ? e : e * kGroups % 16 + i / kElements);
       int element = i % kElements;
       uint64_t mask = kBits == 64 ? ~uint64_t{0} : (uint64_t{1} << kBits) - 1;

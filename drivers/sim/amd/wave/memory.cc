@@ -112,8 +112,8 @@ std::string Memory::Describe(uint64_t address) const {
       return absl::StrFormat("%s: %u bytes behind the end of %s", text, address - end, name(r));
     }
   }
-  return absl::StrFormat("%s: %u bytes before the start of %s", text,
-                         ranges_[at].address - address, name(ranges_[at]));
+  return absl::StrFormat("%s: %u bytes before the start of %s", text, ranges_[at].address - address,
+                         name(ranges_[at]));
 }
 
 }  // namespace tg::amd::sim

@@ -1,7 +1,7 @@
 // The memory of a simulated GPU: ranges of addresses backed by host memory.
 //
-// Every access of a kernel goes through Find, so that one outside of all allocations is an error that names
-// the nearest one, never a crash of the host.
+// Every access of a kernel goes through Find, so that one outside of all allocations is an error
+// that names the nearest one, never a crash of the host.
 #ifndef TG_DRIVERS_SIM_AMD_WAVE_MEMORY_H_
 #define TG_DRIVERS_SIM_AMD_WAVE_MEMORY_H_
 
@@ -23,19 +23,19 @@ struct Allocation {
   bool writable = true;
 };
 
-// Allocate, Map and Free must not run beside anything else; Find, Read and Write may be called by many
-// threads. Bytes that kernels race for are the kernels' business.
+// Allocate, Map and Free must not run beside anything else; Find, Read and Write may be called by
+// many threads. Bytes that kernels race for are the kernels' business.
 class Memory {
  public:
   Memory() = default;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // `size` zeroed bytes at an address of our choice, a multiple of 4096 with an unmapped gap before and behind
-  // it. ResourceExhausted for more than 64 GiB in all.
+  // `size` zeroed bytes at an address of our choice, a multiple of 4096 with an unmapped gap before
+  // and behind it. ResourceExhausted for more than 64 GiB in all.
   absl::StatusOr<uint64_t> Allocate(uint64_t size, std::string name);
-  // Host memory that stays the caller's and must live until Unmap. AlreadyExists where ranges overlap,
-  // InvalidArgument for an empty range or one that wraps.
+  // Host memory that stays the caller's and must live until Unmap. AlreadyExists where ranges
+  // overlap, InvalidArgument for an empty range or one that wraps.
   absl::Status Map(uint64_t address, uint64_t size, void* host, std::string name,
                    bool writable = true);
   // Allocate's memory and Map's alike. NotFound when no allocation starts there.

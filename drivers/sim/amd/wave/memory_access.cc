@@ -168,16 +168,17 @@ bool Misaligned(Wave& w, const Access& a, uint64_t address, int lane) {
                            : !w.strict || address % std::min<int>(a.bytes, 4) == 0) {
     return false;
   }
-  Fault(w, lane, absl::StrFormat("address 0x%x is not a multiple of %d", address,
-                                 a.kind == K::kAtomic ? a.bytes : std::min<int>(a.bytes, 4)));
+  Fault(w, lane,
+        absl::StrFormat("address 0x%x is not a multiple of %d", address,
+                        a.kind == K::kAtomic ? a.bytes : std::min<int>(a.bytes, 4)));
   return true;
 }
 
 uint64_t LaneAddress(const Wave& w, const MemoryOperands& m, int lane) {
   uint64_t address = static_cast<uint64_t>(m.offset);
   if (m.vaddr >= 0) {
-    address += m.saddr >= 0 || m.vaddr_dwords == 1 ? w.row(m.vaddr)[lane]
-                                                   : DataBits(w, m.vaddr, lane, 8);
+    address +=
+        m.saddr >= 0 || m.vaddr_dwords == 1 ? w.row(m.vaddr)[lane] : DataBits(w, m.vaddr, lane, 8);
   }
   if (m.saddr >= 0) address += w.sgpr64(m.saddr);
   return address;
@@ -234,7 +235,8 @@ void RunLds(Wave& w, const MicroOp& u) {
   });
 }
 
-// MUBUF. The descriptor: base in 48 bits, stride in 14, number of records, flags. Swizzled addresses are not modelled.
+// MUBUF. The descriptor: base in 48 bits, stride in 14, number of records, flags. Swizzled
+// addresses are not modelled.
 void RunBuffer(Wave& w, const MicroOp& u) {
   const MemoryOperands& m = u.memory;
   const Access& a = *m.access;
@@ -251,9 +253,10 @@ void RunBuffer(Wave& w, const MicroOp& u) {
   if (scalar != nullptr) {
     bool constant = scalar->kind == OperandKind::kInline || scalar->kind == OperandKind::kLiteral;
     bool null = IsRdna(w.isa) && scalar->code == code::kNullRdna;
-    soffset = constant                                          ? static_cast<uint32_t>(scalar->value)
-              : null || scalar->kind == OperandKind::kNone || scalar->code >= 128 ? 0
-                                                                : w.sgpr[scalar->code];
+    soffset = constant ? static_cast<uint32_t>(scalar->value)
+              : null || scalar->kind == OperandKind::kNone || scalar->code >= 128
+                  ? 0
+                  : w.sgpr[scalar->code];
   }
   bool offen = u.inst.Get(Mod::kOffen), idxen = u.inst.Get(Mod::kIdxen);
   ForLanes(w, u, [&](int lane) -> uint8_t* {
@@ -261,12 +264,14 @@ void RunBuffer(Wave& w, const MicroOp& u) {
     if (add_lane) index += lane;
     uint64_t offset = static_cast<uint64_t>(m.offset);
     if (offen && m.vaddr >= 0) offset += w.row(m.vaddr + (idxen ? 1 : 0))[lane];
-    bool outside = stride == 0 || !(idxen || add_lane) ? offset + soffset + a.bytes > records
-                                                       : index >= records || offset + a.bytes > stride;
+    bool outside = stride == 0 || !(idxen || add_lane)
+                       ? offset + soffset + a.bytes > records
+                       : index >= records || offset + a.bytes > stride;
     if (outside) {
       if (w.strict) {
-        Fault(w, lane, absl::StrFormat("offset %u of a buffer with %u records of %u bytes", offset,
-                                       records, std::max(stride, 1u)));
+        Fault(w, lane,
+              absl::StrFormat("offset %u of a buffer with %u records of %u bytes", offset, records,
+                              std::max(stride, 1u)));
       }
       return nullptr;
     }
@@ -275,7 +280,6 @@ void RunBuffer(Wave& w, const MicroOp& u) {
     return GlobalBytes(w, address, a.bytes, a.kind != K::kLoad, lane);
   });
 }
-
 
 }  // namespace
 
@@ -307,14 +311,16 @@ uint8_t* GlobalBytes(Wave& w, uint64_t address, int bytes, bool write, int lane)
   for (const Allocation*& r : w.last_range) {
     if (r == nullptr) continue;
     uint64_t offset = address - r->address;
-    if (offset < r->size && static_cast<uint64_t>(bytes) <= r->size - offset && (!write || r->writable)) {
+    if (offset < r->size && static_cast<uint64_t>(bytes) <= r->size - offset &&
+        (!write || r->writable)) {
       return r->host + offset;
     }
   }
   const Allocation* r = w.memory == nullptr ? nullptr : w.memory->Find(address, bytes);
   if (r == nullptr || (write && !r->writable)) {
-    Fault(w, lane, absl::StrCat(write ? "write" : "read", " of ", bytes, " bytes at ",
-                                w.memory == nullptr ? "no memory" : w.memory->Describe(address)));
+    Fault(w, lane,
+          absl::StrCat(write ? "write" : "read", " of ", bytes, " bytes at ",
+                       w.memory == nullptr ? "no memory" : w.memory->Describe(address)));
     return nullptr;
   }
   std::rotate(std::begin(w.last_range), std::end(w.last_range) - 1, std::end(w.last_range));
@@ -326,7 +332,8 @@ uint8_t* LdsBytes(Wave& w, uint64_t address, int bytes, bool write, bool atomic,
   Group& g = *w.group;
   if (address > g.lds.size() || static_cast<uint64_t>(bytes) > g.lds.size() - address) {
     if (w.strict) {
-      Fault(w, lane, absl::StrFormat("LDS address 0x%x: the group has %u bytes", address, g.lds.size()));
+      Fault(w, lane,
+            absl::StrFormat("LDS address 0x%x: the group has %u bytes", address, g.lds.size()));
     }
     return nullptr;
   }
@@ -334,21 +341,24 @@ uint8_t* LdsBytes(Wave& w, uint64_t address, int bytes, bool write, bool atomic,
     // Between two barriers a dword that one wave writes must be touched by no other.
     for (uint64_t d = address / 4; d <= (address + bytes - 1) / 4; ++d) {
       Group::LdsUse& use = g.lds_use[d];
-      bool written_by_other = use.writer >= 0 && use.writer != w.id_in_group &&
-                              use.write_phase == g.barrier_phase;
+      bool written_by_other =
+          use.writer >= 0 && use.writer != w.id_in_group && use.write_phase == g.barrier_phase;
       bool read_by_other = write && use.reader != -1 && use.reader != w.id_in_group &&
                            use.read_phase == g.barrier_phase;
       if (written_by_other || read_by_other) {
-        Fault(w, lane, absl::StrFormat("race for LDS dword at 0x%x: wave %d %s it, and no barrier is between",
-                                       d * 4, written_by_other ? use.writer : use.reader,
-                                       written_by_other ? "writes" : "reads"));
+        Fault(
+            w, lane,
+            absl::StrFormat("race for LDS dword at 0x%x: wave %d %s it, and no barrier is between",
+                            d * 4, written_by_other ? use.writer : use.reader,
+                            written_by_other ? "writes" : "reads"));
         return nullptr;
       }
       if (write) {
         use.writer = static_cast<int16_t>(w.id_in_group);
         use.write_phase = g.barrier_phase;
       } else {
-        bool other = use.reader != -1 && use.read_phase == g.barrier_phase && use.reader != w.id_in_group;
+        bool other =
+            use.reader != -1 && use.read_phase == g.barrier_phase && use.reader != w.id_in_group;
         use.reader = other ? -2 : static_cast<int16_t>(w.id_in_group);
         use.read_phase = g.barrier_phase;
       }
@@ -359,7 +369,9 @@ uint8_t* LdsBytes(Wave& w, uint64_t address, int bytes, bool write, bool atomic,
 
 uint8_t* ScratchBytes(Wave& w, int64_t address, int bytes, int lane) {
   if (address < 0 || address + bytes > w.scratch_bytes || w.scratch == nullptr) {
-    Fault(w, lane, absl::StrFormat("scratch address %d: a work-item has %u bytes", address, w.scratch_bytes));
+    Fault(
+        w, lane,
+        absl::StrFormat("scratch address %d: a work-item has %u bytes", address, w.scratch_bytes));
     return nullptr;
   }
   return w.scratch.get() + static_cast<uint64_t>(lane) * w.scratch_bytes + address;

@@ -27,7 +27,8 @@ TEST(Memory, NamesTheNearestAllocation) {
   ASSERT_TRUE(memory.Map(0x1000, 64, bytes, "low").ok());
   ASSERT_TRUE(memory.Map(0x2000, 64, bytes, "high", /*writable=*/false).ok());
   EXPECT_EQ(memory.Describe(0x1044), "0x1044: 4 bytes behind the end of 'low' [0x1000, 0x1040)");
-  EXPECT_EQ(memory.Describe(0x1ff0), "0x1ff0: 16 bytes before the start of 'high' [0x2000, 0x2040)");
+  EXPECT_EQ(memory.Describe(0x1ff0),
+            "0x1ff0: 16 bytes before the start of 'high' [0x2000, 0x2040)");
   EXPECT_EQ(memory.Describe(0x203e),
             "0x203e: 2 bytes before the end of 'high' [0x2000, 0x2040), which is read-only");
   uint32_t value = 0;

@@ -20,10 +20,9 @@ namespace {
 using SemanticsMap = absl::flat_hash_map<std::string, const Semantics*>;
 
 std::vector<absl::Span<const Semantics>> AllOps() {
-  return {ScalarOps(), ScalarFloatOps(), ControlOps(), VectorIntOps(), VectorFloatOps(),
-        VectorHalfOps(), VectorDoubleOps(), ConvertOps(), CompareOps(),
-        PackedOps(), DotOps(), CrossLaneOps(), LdsOps(), ScalarMemoryOps(),
-        VectorMemoryOps()};
+  return {ScalarOps(),     ScalarFloatOps(),  ControlOps(), VectorIntOps(),    VectorFloatOps(),
+          VectorHalfOps(), VectorDoubleOps(), ConvertOps(), CompareOps(),      PackedOps(),
+          DotOps(),        CrossLaneOps(),    LdsOps(),     ScalarMemoryOps(), VectorMemoryOps()};
 }
 
 SemanticsMap MakeMap() {
@@ -63,8 +62,9 @@ uint64_t ConstantBits(const Operand& o, const OperandSpec& spec) {
   if (o.kind == OperandKind::kInline && o.code >= code::kInlineFloat0) {
     int i = o.code - code::kInlineFloat0;
     if (wide) {
-      return i == 8 ? 0x3fc45f306dc9c882
-                    : std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(kFloats[i])));
+      return i == 8
+                 ? 0x3fc45f306dc9c882
+                 : std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(kFloats[i])));
     }
     if (spec.type == DataType::kBf16 || spec.type == DataType::kPkBf16) return kFloats[i] >> 16;
     if (Is16(spec.type)) return kHalves[i];
@@ -262,7 +262,8 @@ void FillMemory(const Inst& inst, Isa isa, MicroOp* u) {
   MemoryOperands& m = u->memory;
   auto row = [&](OperandName name) -> int16_t {
     const Operand* o = inst.Find(name);
-    bool vector = o != nullptr && (o->kind == OperandKind::kVgpr || o->kind == OperandKind::kAccVgpr);
+    bool vector =
+        o != nullptr && (o->kind == OperandKind::kVgpr || o->kind == OperandKind::kAccVgpr);
     return vector ? static_cast<int16_t>(o->code - code::kVgpr0) : -1;
   };
   auto scalar = [&](OperandName name) -> int16_t {

@@ -84,9 +84,9 @@ struct MicroOp {
   uint8_t omod = 0;
   bool sdwa = false;
   uint8_t dst_sel = 6;
-  uint8_t dst_unused = 0;  // SDWA: 0 zeros, 1 sign, 2 keeps.
-  bool merge16 = false;    // 16-bit results keep the register's other half.
-  bool simple_dst = false;  // Writes a row whole: no clamp, omod or selection.
+  uint8_t dst_unused = 0;    // SDWA: 0 zeros, 1 sign, 2 keeps.
+  bool merge16 = false;      // 16-bit results keep the register's other half.
+  bool simple_dst = false;   // Writes a row whole: no clamp, omod or selection.
   bool writes_exec = false;  // v_cmpx
   FloatClass float_class = FloatClass::kNone;
   uint32_t multiplications = 0;  // Of matrix instructions.

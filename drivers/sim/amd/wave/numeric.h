@@ -1,8 +1,8 @@
-// Arithmetic of single values: half and bfloat16, roundings that hosts lack, minimum and maximum as AMD's
-// manuals define them.
+// Arithmetic of single values: half and bfloat16, roundings that hosts lack, minimum and maximum as
+// AMD's manuals define them.
 //
-// Everything here computes in the host's current rounding mode unless it says otherwise; files that use it
-// are compiled without contraction and with -frounding-math.
+// Everything here computes in the host's current rounding mode unless it says otherwise; files that
+// use it are compiled without contraction and with -frounding-math.
 #ifndef TG_DRIVERS_SIM_AMD_WAVE_NUMERIC_H_
 #define TG_DRIVERS_SIM_AMD_WAVE_NUMERIC_H_
 
@@ -111,19 +111,21 @@ T Med3(T a, T b, T c) {
 }
 
 // To nearest even, whatever the host's mode is.
-inline float RoundEven(float x) { return _mm_cvtss_f32(_mm_round_ss(_mm_set_ss(x), _mm_set_ss(x), 8)); }
+inline float RoundEven(float x) {
+  return _mm_cvtss_f32(_mm_round_ss(_mm_set_ss(x), _mm_set_ss(x), 8));
+}
 inline double RoundEven(double x) {
   return _mm_cvtsd_f64(_mm_round_sd(_mm_set_sd(x), _mm_set_sd(x), 8));
 }
 
-// A number to an integer, toward zero; saturates, and NaN is 0 (the manuals' float-to-integer rules).
+// A number to an integer, toward zero; saturates, and NaN is 0 (the manuals' float-to-integer
+// rules).
 template <class I, class T>
 I ToInteger(T x) {
   if (IsNan(x)) return 0;
-  constexpr T kLimit =
-      static_cast<T>(std::is_signed_v<I> ? uint64_t{1} << (sizeof(I) * 8 - 1)
-                                         : uint64_t{1} << (sizeof(I) * 8 - 1)) *
-      (std::is_signed_v<I> ? 1 : 2);
+  constexpr T kLimit = static_cast<T>(std::is_signed_v<I> ? uint64_t{1} << (sizeof(I) * 8 - 1)
+                                                          : uint64_t{1} << (sizeof(I) * 8 - 1)) *
+                       (std::is_signed_v<I> ? 1 : 2);
   if (x >= kLimit) return std::numeric_limits<I>::max();
   if (std::is_signed_v<I> ? x < -kLimit : x <= T{-1}) return std::numeric_limits<I>::min();
   return static_cast<I>(static_cast<int64_t>(x));

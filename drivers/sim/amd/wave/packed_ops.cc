@@ -1,7 +1,7 @@
 // Packed instructions: two values of 16 bits, or two of 32, in each lane.
 //
-// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "Packed math" and
-// "VOP3P instructions".
+// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters
+// "Packed math" and "VOP3P instructions".
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,7 +28,8 @@ uint32_t To16(const MicroOp& u, Half x) { return FloatToHalf(lanes::Modified(u, 
 template <class T>
 uint32_t To16(const MicroOp& u, Wide<T> x) {
   int64_t v = x.v;
-  if (u.clamp) v = std::clamp<int64_t>(v, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+  if (u.clamp)
+    v = std::clamp<int64_t>(v, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
   return static_cast<u16>(v);
 }
 
@@ -152,15 +153,15 @@ void Mix(Wave& w, const MicroOp& u) {
   }
 }
 
-#define WIDE2(name, T, expression)  \
-  Packed(name, [](T x, T y) {       \
-    int64_t a = x, b = y;           \
-    return Wide<T>{(expression)};   \
+#define WIDE2(name, T, expression) \
+  Packed(name, [](T x, T y) {      \
+    int64_t a = x, b = y;          \
+    return Wide<T>{(expression)};  \
   })
-#define WIDE3(name, T, expression)  \
-  Packed(name, [](T x, T y, T z) {  \
-    int64_t a = x, b = y, c = z;    \
-    return Wide<T>{(expression)};   \
+#define WIDE3(name, T, expression) \
+  Packed(name, [](T x, T y, T z) { \
+    int64_t a = x, b = y, c = z;   \
+    return Wide<T>{(expression)};  \
   })
 #define HALF2(name, expression)     \
   Packed(name, [](Half x, Half y) { \

@@ -33,7 +33,8 @@ const MicroOp* Program::At(uint64_t pc, std::string* error) {
 const MicroOp* Program::Decode(uint64_t pc, std::string* error) {
   const Allocation* a = memory_->Find(pc, 4);
   if (pc % 4 != 0 || a == nullptr) {
-    *error = absl::StrCat("pc at ", memory_->Describe(pc), pc % 4 != 0 ? ": not a multiple of 4" : "");
+    *error =
+        absl::StrCat("pc at ", memory_->Describe(pc), pc % 4 != 0 ? ": not a multiple of 4" : "");
     return nullptr;
   }
   uint64_t offset = pc - a->address;
@@ -72,7 +73,8 @@ const MicroOp* Program::Decode(uint64_t pc, std::string* error) {
   }
   if (region == nullptr) {
     if (slots == kMaxRegions) {
-      *error = absl::StrFormat("code at 0x%x: a program in more than %d pieces of 1 MiB", pc, kMaxRegions);
+      *error = absl::StrFormat("code at 0x%x: a program in more than %d pieces of 1 MiB", pc,
+                               kMaxRegions);
       return nullptr;
     }
     uint64_t start = offset / kRegionBytes * kRegionBytes;

@@ -22,7 +22,8 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // The instruction at `pc`, or null; then *error is a sentence: "unknown instruction at 0x1000: ...".
+  // The instruction at `pc`, or null; then *error is a sentence: "unknown instruction at 0x1000:
+  // ...".
   const MicroOp* At(uint64_t pc, std::string* error);
 
  private:

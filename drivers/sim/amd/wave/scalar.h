@@ -2,8 +2,8 @@
 //
 //   Scalar("s_and_b32", [](Wave& w, uint32_t a, uint32_t b) { return Nonzero(w, a & b); })
 //
-// The first parameter may be the wave, for SCC, EXEC and M0. The others are the sources in order, then the old
-// value of the destination. A result of bool goes to SCC, others to the destination.
+// The first parameter may be the wave, for SCC, EXEC and M0. The others are the sources in order,
+// then the old value of the destination. A result of bool goes to SCC, others to the destination.
 #ifndef TG_DRIVERS_SIM_AMD_WAVE_SCALAR_H_
 #define TG_DRIVERS_SIM_AMD_WAVE_SCALAR_H_
 

@@ -1,7 +1,7 @@
 // Scalar floating point of RDNA 3.5 and RDNA 4.
 //
-// Sources: AMD RDNA4 Instruction Set Architecture document, chapters "SOP1 instructions", "SOP2 instructions" and
-// "SOPC instructions".
+// Sources: AMD RDNA4 Instruction Set Architecture document, chapters "SOP1 instructions", "SOP2
+// instructions" and "SOPC instructions".
 #include <cmath>
 #include <cstdint>
 
@@ -12,18 +12,17 @@ namespace {
 
 uint32_t Pack(uint32_t lo, uint32_t hi) { return (lo & 0xffff) | hi << 16; }
 
-#define BOTH(name, expression)                                                             \
-  Scalar(name "_f32", [](float a, float b) { return (expression); }),                      \
-      Scalar(name "_f16", [](Half x, Half y) {                                             \
-        float a = x.f, b = y.f;                                                            \
-        return Half{(expression)};                                                         \
+#define BOTH(name, expression)                                        \
+  Scalar(name "_f32", [](float a, float b) { return (expression); }), \
+      Scalar(name "_f16", [](Half x, Half y) {                        \
+        float a = x.f, b = y.f;                                       \
+        return Half{(expression)};                                    \
       })
-#define ONE(name, expression)                                          \
-  Scalar(name "_f32", [](float a) { return (expression); }),           \
-      Scalar(name "_f16", [](Half x) {                                 \
-        float a = x.f;                                                 \
-        return Half{(expression)};                                     \
-      })
+#define ONE(name, expression)                                                                 \
+  Scalar(name "_f32", [](float a) { return (expression); }), Scalar(name "_f16", [](Half x) { \
+    float a = x.f;                                                                            \
+    return Half{(expression)};                                                                \
+  })
 #define COMPARE(name, expression)                                     \
   Scalar(name "_f32", [](float a, float b) { return (expression); }), \
       Scalar(name "_f16", [](Half x, Half y) {                        \
@@ -60,7 +59,7 @@ constexpr Semantics kOps[] = {
     COMPARE("s_cmp_eq", a == b),
     COMPARE("s_cmp_le", a <= b),
     COMPARE("s_cmp_gt", a > b),
-    COMPARE("s_cmp_lg", a < b || a > b),
+    COMPARE("s_cmp_lg", a<b || a> b),
     COMPARE("s_cmp_ge", a >= b),
     COMPARE("s_cmp_o", !IsNan(a) && !IsNan(b)),
     COMPARE("s_cmp_u", IsNan(a) || IsNan(b)),

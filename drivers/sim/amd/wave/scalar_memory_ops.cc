@@ -1,7 +1,7 @@
 // Scalar loads, clocks and cache instructions.
 //
-// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "Scalar memory operations" and
-// "SMEM instructions".
+// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "Scalar
+// memory operations" and "SMEM instructions".
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -18,8 +18,9 @@ uint64_t Offset(const Wave& w, const MicroOp& u) {
   int64_t offset = u.memory.offset;
   if (const Operand* o = u.inst.Find(OperandName::kOffset)) offset += o->value;
   const Operand* s = u.inst.Find(OperandName::kSoffset);
-  if (s != nullptr && (s->kind == OperandKind::kSgpr || s->kind == OperandKind::kSpecial ||
-                       s->kind == OperandKind::kTtmp) &&
+  if (s != nullptr &&
+      (s->kind == OperandKind::kSgpr || s->kind == OperandKind::kSpecial ||
+       s->kind == OperandKind::kTtmp) &&
       s->code < 128 && !(IsRdna(w.isa) && s->code == code::kNullRdna)) {
     offset += w.sgpr[s->code];
   }
@@ -42,7 +43,9 @@ void Finish(Wave& w, const MicroOp& u, const uint8_t* at) {
 }
 
 // Addresses are cut to whole dwords.
-uint64_t Cut(uint64_t address, int bytes) { return address & ~static_cast<uint64_t>(std::min(bytes, 4) - 1); }
+uint64_t Cut(uint64_t address, int bytes) {
+  return address & ~static_cast<uint64_t>(std::min(bytes, 4) - 1);
+}
 
 template <int kBytes, bool kSigned = false>
 void Load(Wave& w, const MicroOp& u) {

@@ -1,7 +1,8 @@
 // Scalar integer instructions: SOP1, SOP2, SOPC, SOPK.
 //
-// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "SOP1 instructions" and
-// on. SCC is the carry, the overflow, "the result is not 0", or the comparison, as each entry says.
+// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "SOP1
+// instructions" and on. SCC is the carry, the overflow, "the result is not 0", or the comparison,
+// as each entry says.
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -146,22 +147,23 @@ void MoveRelative2(Wave& w, const MicroOp& u) {
   w.sgpr[to] = w.sgpr[from];
 }
 
-#define BOTH(name, T32, T64, expression)                                  \
+#define BOTH(name, T32, T64, expression)                                 \
   Scalar(name "32", [](Wave& w, T32 a, T32 b) { return (expression); }), \
       Scalar(name "64", [](Wave& w, T64 a, T64 b) { return (expression); })
-#define SAVE_EXEC(name, function, expression)                            \
-  Scalar(name "_b32",                                                    \
-         [](Wave& w, u32 a) {                                            \
-           u64 exec = w.exec();                                          \
-           return Low(function(w, (expression)&0xffffffff));             \
-         }),                                                             \
-      Scalar(name "_b64", [](Wave& w, u64 a) {                           \
-        u64 exec = w.exec();                                             \
-        return function(w, (expression));                                \
+#define SAVE_EXEC(name, function, expression)                \
+  Scalar(name "_b32",                                        \
+         [](Wave& w, u32 a) {                                \
+           u64 exec = w.exec();                              \
+           return Low(function(w, (expression)&0xffffffff)); \
+         }),                                                 \
+      Scalar(name "_b64", [](Wave& w, u64 a) {               \
+        u64 exec = w.exec();                                 \
+        return function(w, (expression));                    \
       })
 #define COMPARE(name, T, op) Scalar(name, [](T a, T b) { return a op b; })
 #define COMPARE_K(name, T, T16, op) \
-  Scalar(name, [](u32 k, u32 s) { return static_cast<T>(s) op static_cast<T>(static_cast<T16>(k)); })
+  Scalar(name,                      \
+         [](u32 k, u32 s) { return static_cast<T>(s) op static_cast<T>(static_cast<T16>(k)); })
 
 constexpr Semantics kOps[] = {
     // Moves and selection.
@@ -171,7 +173,9 @@ constexpr Semantics kOps[] = {
     Scalar("s_cmov_b32", [](Wave& w, u32 a, u32 d) { return w.scc ? a : d; }),
     Scalar("s_cmov_b64", [](Wave& w, u64 a, u64 d) { return w.scc ? a : d; }),
     Scalar("s_cmovk_i32",
-           [](Wave& w, u32 k, i32 d) { return w.scc ? static_cast<i32>(static_cast<int16_t>(k)) : d; }),
+           [](Wave& w, u32 k, i32 d) {
+             return w.scc ? static_cast<i32>(static_cast<int16_t>(k)) : d;
+           }),
     Scalar("s_cselect_b32", [](Wave& w, u32 a, u32 b) { return w.scc ? a : b; }),
     Scalar("s_cselect_b64", [](Wave& w, u64 a, u64 b) { return w.scc ? a : b; }),
     {"s_movrels_b32", &MoveRelative<1, true>},
@@ -187,20 +191,24 @@ constexpr Semantics kOps[] = {
     Scalar("s_subb_u32", [](Wave& w, u32 a, u32 b) { return SubBorrow(w, a, b, w.scc); }),
     Scalar("s_add_i32", [](Wave& w, i32 a, i32 b) { return AddOverflow(w, a, b); }),
     Scalar("s_sub_i32", [](Wave& w, i32 a, i32 b) { return SubOverflow(w, a, b); }),
-    Scalar("s_addk_i32", [](Wave& w, u32 k, i32 d) { return AddOverflow(w, d, static_cast<int16_t>(k)); }),
-    Scalar("s_mulk_i32", [](u32 k, u32 d) { return d * static_cast<u32>(static_cast<int16_t>(k)); }),
+    Scalar("s_addk_i32",
+           [](Wave& w, u32 k, i32 d) { return AddOverflow(w, d, static_cast<int16_t>(k)); }),
+    Scalar("s_mulk_i32",
+           [](u32 k, u32 d) { return d * static_cast<u32>(static_cast<int16_t>(k)); }),
     Scalar("s_add_nc_u64", [](u64 a, u64 b) { return a + b; }),
     Scalar("s_sub_nc_u64", [](u64 a, u64 b) { return a - b; }),
     Scalar("s_mul_i32", [](u32 a, u32 b) { return a * b; }),
     Scalar("s_mul_u64", [](u64 a, u64 b) { return a * b; }),
     Scalar("s_mul_hi_u32", [](u32 a, u32 b) { return Low(static_cast<u64>(a) * b >> 32); }),
-    Scalar("s_mul_hi_i32", [](i32 a, i32 b) { return Low(static_cast<u64>(static_cast<i64>(a) * b) >> 32); }),
+    Scalar("s_mul_hi_i32",
+           [](i32 a, i32 b) { return Low(static_cast<u64>(static_cast<i64>(a) * b) >> 32); }),
     Scalar("s_absdiff_i32",
            [](Wave& w, u32 a, u32 b) {
              u32 d = a - b;  // Wraps before the absolute value.
              return Nonzero(w, static_cast<i32>(d) < 0 ? 0 - d : d);
            }),
-    Scalar("s_abs_i32", [](Wave& w, u32 a) { return Nonzero(w, static_cast<i32>(a) < 0 ? 0 - a : a); }),
+    Scalar("s_abs_i32",
+           [](Wave& w, u32 a) { return Nonzero(w, static_cast<i32>(a) < 0 ? 0 - a : a); }),
     Scalar("s_min_i32", [](Wave& w, i32 a, i32 b) { return Choose(w, a < b, a, b); }),
     Scalar("s_min_u32", [](Wave& w, u32 a, u32 b) { return Choose(w, a < b, a, b); }),
     Scalar("s_max_i32", [](Wave& w, i32 a, i32 b) { return Choose(w, a >= b, a, b); }),
@@ -211,10 +219,10 @@ constexpr Semantics kOps[] = {
     Scalar("s_lshl4_add_u32", [](Wave& w, u32 a, u32 b) { return ShiftAdd(w, a, b, 4); }),
 
     // Bits.
-    BOTH("s_and_b", u32, u64, Nonzero(w, a & b)),
+    BOTH("s_and_b", u32, u64, Nonzero(w, a& b)),
     BOTH("s_or_b", u32, u64, Nonzero(w, a | b)),
     BOTH("s_xor_b", u32, u64, Nonzero(w, a ^ b)),
-    BOTH("s_nand_b", u32, u64, Nonzero(w, ~(a & b))),
+    BOTH("s_nand_b", u32, u64, Nonzero(w, ~(a& b))),
     BOTH("s_nor_b", u32, u64, Nonzero(w, ~(a | b))),
     BOTH("s_xnor_b", u32, u64, Nonzero(w, ~(a ^ b))),
     BOTH("s_and_not1_b", u32, u64, Nonzero(w, a & ~b)),
@@ -229,10 +237,14 @@ constexpr Semantics kOps[] = {
     Scalar("s_ashr_i64", [](Wave& w, i64 a, u32 b) { return Nonzero(w, a >> (b & 63)); }),
     Scalar("s_bfm_b32", [](u32 a, u32 b) { return ((1u << (a & 31)) - 1) << (b & 31); }),
     Scalar("s_bfm_b64", [](u32 a, u32 b) { return ((u64{1} << (a & 63)) - 1) << (b & 63); }),
-    Scalar("s_bfe_u32", [](Wave& w, u32 a, u32 b) { return Nonzero(w, Field<u32, 5>(a, b, false)); }),
-    Scalar("s_bfe_i32", [](Wave& w, u32 a, u32 b) { return Nonzero(w, Field<u32, 5>(a, b, true)); }),
-    Scalar("s_bfe_u64", [](Wave& w, u64 a, u32 b) { return Nonzero(w, Field<u64, 6>(a, b, false)); }),
-    Scalar("s_bfe_i64", [](Wave& w, u64 a, u32 b) { return Nonzero(w, Field<u64, 6>(a, b, true)); }),
+    Scalar("s_bfe_u32",
+           [](Wave& w, u32 a, u32 b) { return Nonzero(w, Field<u32, 5>(a, b, false)); }),
+    Scalar("s_bfe_i32",
+           [](Wave& w, u32 a, u32 b) { return Nonzero(w, Field<u32, 5>(a, b, true)); }),
+    Scalar("s_bfe_u64",
+           [](Wave& w, u64 a, u32 b) { return Nonzero(w, Field<u64, 6>(a, b, false)); }),
+    Scalar("s_bfe_i64",
+           [](Wave& w, u64 a, u32 b) { return Nonzero(w, Field<u64, 6>(a, b, true)); }),
     Scalar("s_brev_b32", [](u32 a) { return Reverse(a); }),
     Scalar("s_brev_b64", [](u64 a) { return Reverse(a); }),
     Scalar("s_bcnt0_i32_b32", [](Wave& w, u32 a) { return Nonzero(w, std::popcount(~a)); }),
@@ -269,17 +281,17 @@ constexpr Semantics kOps[] = {
     Scalar("s_pack_hl_b32_b16", [](u32 a, u32 b) { return a >> 16 | b << 16; }),
 
     // EXEC.
-    SAVE_EXEC("s_and_saveexec", SaveExec, a & exec),
+    SAVE_EXEC("s_and_saveexec", SaveExec, a& exec),
     SAVE_EXEC("s_or_saveexec", SaveExec, a | exec),
     SAVE_EXEC("s_xor_saveexec", SaveExec, a ^ exec),
-    SAVE_EXEC("s_nand_saveexec", SaveExec, ~(a & exec)),
+    SAVE_EXEC("s_nand_saveexec", SaveExec, ~(a& exec)),
     SAVE_EXEC("s_nor_saveexec", SaveExec, ~(a | exec)),
     SAVE_EXEC("s_xnor_saveexec", SaveExec, ~(a ^ exec)),
-    SAVE_EXEC("s_and_not0_saveexec", SaveExec, ~a & exec),
+    SAVE_EXEC("s_and_not0_saveexec", SaveExec, ~a& exec),
     SAVE_EXEC("s_and_not1_saveexec", SaveExec, a & ~exec),
     SAVE_EXEC("s_or_not0_saveexec", SaveExec, ~static_cast<u64>(a) | exec),
     SAVE_EXEC("s_or_not1_saveexec", SaveExec, a | ~exec),
-    SAVE_EXEC("s_and_not0_wrexec", WriteExec, ~a & exec),
+    SAVE_EXEC("s_and_not0_wrexec", WriteExec, ~a& exec),
     SAVE_EXEC("s_and_not1_wrexec", WriteExec, a & ~exec),
 
     // Comparisons.

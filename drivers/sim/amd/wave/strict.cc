@@ -76,7 +76,7 @@ Ranges RangesOf(const Wave& w, const MicroOp& u) {
       r.Read(true, m.srsrc, 4);
       if (m.vdst >= 0) {
         int n = u.inst.Find(OperandName::kVdst) != nullptr ? Dwords(u.inst, OperandName::kVdst)
-                                                          : Dwords(u.inst, OperandName::kVdata);
+                                                           : Dwords(u.inst, OperandName::kVdata);
         r.Write(false, m.vdst, n);
       }
       // Functions save registers of their callers, whether those were set or not.
@@ -92,7 +92,9 @@ Ranges RangesOf(const Wave& w, const MicroOp& u) {
 
 std::string Name(bool scalar, int index) {
   if (scalar) {
-    return index == code::kVccLo ? "vcc_lo" : index == code::kVccHi ? "vcc_hi" : absl::StrCat("s", index);
+    return index == code::kVccLo   ? "vcc_lo"
+           : index == code::kVccHi ? "vcc_hi"
+                                   : absl::StrCat("s", index);
   }
   return index < kAccRow ? absl::StrCat("v", index) : absl::StrCat("a", index - kAccRow);
 }
@@ -122,9 +124,12 @@ void Retire(std::vector<StrictState::Pending>* queue, size_t keep) {
   if (queue->size() > keep) queue->erase(queue->begin(), queue->end() - keep);
 }
 
-std::vector<StrictState::Pending>& Queue(StrictState& s, Counter c) { return s.outstanding[static_cast<int>(c)]; }
+std::vector<StrictState::Pending>& Queue(StrictState& s, Counter c) {
+  return s.outstanding[static_cast<int>(c)];
+}
 
-// LDS and scalar loads share a counter. Scalar ones come back in any order: only 0 says anything about them.
+// LDS and scalar loads share a counter. Scalar ones come back in any order: only 0 says anything
+// about them.
 void WaitLgkm(StrictState& s, size_t n) {
   size_t scalar = Queue(s, Counter::kScalar).size();
   Retire(&Queue(s, Counter::kLds), n > scalar ? n - scalar : (n == 0 ? 0 : n + scalar));
@@ -137,7 +142,8 @@ void Wait(Wave& w, const MicroOp& u) {
   StrictState& s = *w.strict_state;
   uint64_t n = u.src[0].bits;
   for (int i = 0; i < u.inst.num_operands; ++i) {
-    if (u.inst.operands[i].kind == OperandKind::kImm) n = static_cast<uint32_t>(u.inst.operands[i].value);
+    if (u.inst.operands[i].kind == OperandKind::kImm)
+      n = static_cast<uint32_t>(u.inst.operands[i].value);
   }
   if (name == "s_waitcnt") {
     bool rdna = IsRdna(w.isa);
@@ -155,7 +161,8 @@ void Wait(Wave& w, const MicroOp& u) {
   } else if (name == "s_wait_kmcnt") {
     if ((n & 31) == 0) Queue(s, Counter::kScalar).clear();
   } else if (name == "s_wait_loadcnt_dscnt" || name == "s_wait_storecnt_dscnt") {
-    Retire(&Queue(s, name == "s_wait_loadcnt_dscnt" ? Counter::kLoad : Counter::kStore), n >> 8 & 63);
+    Retire(&Queue(s, name == "s_wait_loadcnt_dscnt" ? Counter::kLoad : Counter::kStore),
+           n >> 8 & 63);
     Retire(&Queue(s, Counter::kLds), n & 63);
   } else if (name == "s_wait_idle") {
     for (auto& queue : s.outstanding) queue.clear();
@@ -187,7 +194,8 @@ void Issue(Wave& w, const MicroOp& u, uint64_t pc) {
     return;
   }
   if (m.access == nullptr && m.vdst < 0 && m.vaddr < 0) return;  // Cache instructions.
-  bool separate = IsRdna(w.isa) && m.access != nullptr && m.access->kind != AccessKind::kLoad && m.vdst < 0;
+  bool separate =
+      IsRdna(w.isa) && m.access != nullptr && m.access->kind != AccessKind::kLoad && m.vdst < 0;
   Queue(s, separate ? Counter::kStore : Counter::kLoad).push_back(p);
   if (u.inst.form->format == Format::kFlat) Queue(s, Counter::kLds).push_back(p);
 }
@@ -206,13 +214,18 @@ void StrictBefore(Wave& w, const MicroOp& u) {
     for (int k = 0; k < r.reads[i].count; ++k) {
       int index = r.reads[i].first + k;
       if (r.reads[i].scalar) {
-        if (index >= 126 || (index >= code::kTtmp0 && index < code::kTtmp0 + 16) || s.sgpr_written[index]) continue;
+        if (index >= 126 || (index >= code::kTtmp0 && index < code::kTtmp0 + 16) ||
+            s.sgpr_written[index])
+          continue;
         if (u.op_class == OpClass::kValu && w.size == 32 && index == code::kVccHi) continue;
       } else {
         if (r.store_data_may_be_unset || (need & ~s.vgpr_written[index]) == 0) continue;
       }
-      w.Fault(absl::StrCat(Name(r.reads[i].scalar, index), " is read and was never written",
-                           r.reads[i].scalar ? "" : absl::StrCat(" in lane ", std::countr_zero(need & ~s.vgpr_written[index]))));
+      w.Fault(absl::StrCat(
+          Name(r.reads[i].scalar, index), " is read and was never written",
+          r.reads[i].scalar
+              ? ""
+              : absl::StrCat(" in lane ", std::countr_zero(need & ~s.vgpr_written[index]))));
       return;
     }
   }
@@ -224,7 +237,8 @@ void StrictBefore(Wave& w, const MicroOp& u) {
 void StrictAfter(Wave& w, const MicroOp& u, uint64_t pc, uint64_t exec) {
   StrictState& s = *w.strict_state;
   Ranges r = RangesOf(w, u);
-  bool all_lanes = u.op_class == OpClass::kMatrix || absl::StartsWith(u.inst.form->name, "v_writelane");
+  bool all_lanes =
+      u.op_class == OpClass::kMatrix || absl::StartsWith(u.inst.form->name, "v_writelane");
   for (int i = 0; i < r.num_writes; ++i) {
     for (int k = 0; k < r.writes[i].count; ++k) {
       int index = r.writes[i].first + k;
@@ -235,7 +249,8 @@ void StrictAfter(Wave& w, const MicroOp& u, uint64_t pc, uint64_t exec) {
       }
     }
   }
-  if (u.op_class == OpClass::kSmem || u.op_class == OpClass::kVmem || u.op_class == OpClass::kLds) Issue(w, u, pc);
+  if (u.op_class == OpClass::kSmem || u.op_class == OpClass::kVmem || u.op_class == OpClass::kLds)
+    Issue(w, u, pc);
   if (u.op_class == OpClass::kOther || u.op_class == OpClass::kSalu) Wait(w, u);
 }
 

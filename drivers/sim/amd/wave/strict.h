@@ -1,8 +1,9 @@
 // What strict mode knows of a wave: registers that were written, and loads that are under way.
 //
-// Hardware does not wait for memory by itself. A load that is issued makes its destination pending until a wait brings
-// its counter low enough; touching the register before that is a fault here, stale data on silicon. Sources: AMD
-// RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapter "Data dependency resolution".
+// Hardware does not wait for memory by itself. A load that is issued makes its destination pending
+// until a wait brings its counter low enough; touching the register before that is a fault here,
+// stale data on silicon. Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture
+// documents, chapter "Data dependency resolution".
 #ifndef TG_DRIVERS_SIM_AMD_WAVE_STRICT_H_
 #define TG_DRIVERS_SIM_AMD_WAVE_STRICT_H_
 
@@ -16,14 +17,14 @@
 
 namespace tg::amd::sim {
 
-// RDNA 4 names; RDNA 3 and CDNA have fewer counters: vmcnt is kLoad (on CDNA kStore, too), vscnt kStore,
-// lgkmcnt kLds and kScalar together.
+// RDNA 4 names; RDNA 3 and CDNA have fewer counters: vmcnt is kLoad (on CDNA kStore, too), vscnt
+// kStore, lgkmcnt kLds and kScalar together.
 enum class Counter : uint8_t { kLoad, kStore, kLds, kScalar };
 inline constexpr int kNumCounters = 4;
 
 struct StrictState {
   struct Pending {
-    int16_t first = 0;   // Row, or SGPR code; -1: stores, which only count.
+    int16_t first = 0;  // Row, or SGPR code; -1: stores, which only count.
     int16_t count = 0;
     bool scalar = false;
     uint64_t pc = 0;
@@ -34,7 +35,8 @@ struct StrictState {
   bool scc_written = false;
 };
 
-// Before an instruction: faults `w` when it reads a register that was never written or touches one that is pending.
+// Before an instruction: faults `w` when it reads a register that was never written or touches one
+// that is pending.
 void StrictBefore(Wave& w, const MicroOp& op);
 // After it: what it wrote, what is now under way, what a wait has completed.
 void StrictAfter(Wave& w, const MicroOp& op, uint64_t pc, uint64_t exec);

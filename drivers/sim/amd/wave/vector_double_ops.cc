@@ -1,7 +1,8 @@
 // Vector instructions on 64-bit floats.
 //
-// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "VOP1 instructions" and "VOP3
-// instructions". Approximations are computed in double precision, better than the documented accuracy.
+// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "VOP1
+// instructions" and "VOP3 instructions". Approximations are computed in double precision, better
+// than the documented accuracy.
 #include <cmath>
 #include <cstdint>
 
@@ -36,11 +37,13 @@ double TrigPreop(double x, uint32_t segment) {
 }
 
 double MinMode(const Ctx& x, double a, double b) {
-  if (x.wave.mode.ieee && (IsSignalling(a) || IsSignalling(b))) return Quiet(IsSignalling(a) ? a : b);
+  if (x.wave.mode.ieee && (IsSignalling(a) || IsSignalling(b)))
+    return Quiet(IsSignalling(a) ? a : b);
   return MinNum(a, b);
 }
 double MaxMode(const Ctx& x, double a, double b) {
-  if (x.wave.mode.ieee && (IsSignalling(a) || IsSignalling(b))) return Quiet(IsSignalling(a) ? a : b);
+  if (x.wave.mode.ieee && (IsSignalling(a) || IsSignalling(b)))
+    return Quiet(IsSignalling(a) ? a : b);
   return MaxNum(a, b);
 }
 

@@ -1,8 +1,9 @@
 // Vector instructions on 32-bit floats.
 //
-// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "VOP1 instructions",
-// "VOP2 instructions" and "VOP3 instructions". Approximations (reciprocal, roots, logarithms, sine) are documented to
-// one unit in the last place; here they are rounded from double precision, with the documented special values.
+// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "VOP1
+// instructions", "VOP2 instructions" and "VOP3 instructions". Approximations (reciprocal, roots,
+// logarithms, sine) are documented to one unit in the last place; here they are rounded from double
+// precision, with the documented special values.
 #include <cmath>
 #include <cstdint>
 
@@ -25,11 +26,13 @@ float Mullit(float a, float b, float c) {
 
 // In IEEE mode a signalling NaN wins, quieted.
 float MinMode(const Ctx& x, float a, float b) {
-  if (x.wave.mode.ieee && (IsSignalling(a) || IsSignalling(b))) return Quiet(IsSignalling(a) ? a : b);
+  if (x.wave.mode.ieee && (IsSignalling(a) || IsSignalling(b)))
+    return Quiet(IsSignalling(a) ? a : b);
   return MinNum(a, b);
 }
 float MaxMode(const Ctx& x, float a, float b) {
-  if (x.wave.mode.ieee && (IsSignalling(a) || IsSignalling(b))) return Quiet(IsSignalling(a) ? a : b);
+  if (x.wave.mode.ieee && (IsSignalling(a) || IsSignalling(b)))
+    return Quiet(IsSignalling(a) ? a : b);
   return MaxNum(a, b);
 }
 
@@ -58,9 +61,7 @@ float CubeS(float x, float y, float z) {
       return x < 0 ? z : -z;
   }
 }
-float CubeT(float x, float y, float z) {
-  return Major(x, y, z) != 1 ? -y : y < 0 ? -z : z;
-}
+float CubeT(float x, float y, float z) { return Major(x, y, z) != 1 ? -y : y < 0 ? -z : z; }
 float CubeMajor(float x, float y, float z) {
   int m = Major(x, y, z);
   return 2 * (m == 2 ? z : m == 1 ? y : x);
@@ -70,12 +71,12 @@ float Exp2(float x) { return static_cast<float>(std::exp2(static_cast<double>(x)
 float Log2(float x) { return static_cast<float>(std::log2(static_cast<double>(x))); }
 float Rcp(float x) { return 1 / x; }
 
-#define MIN_MAX_MODE(name, expression)                                                   \
-  Vector(name, [](Ctx x, float a, float b, float c) {                                    \
-    auto min = [&](float p, float q) { return MinMode(x, p, q); };                       \
-    auto max = [&](float p, float q) { return MaxMode(x, p, q); };                       \
-    (void)min, (void)max;                                                                \
-    return (expression);                                                                 \
+#define MIN_MAX_MODE(name, expression)                             \
+  Vector(name, [](Ctx x, float a, float b, float c) {              \
+    auto min = [&](float p, float q) { return MinMode(x, p, q); }; \
+    auto max = [&](float p, float q) { return MaxMode(x, p, q); }; \
+    (void)min, (void)max;                                          \
+    return (expression);                                           \
   })
 
 constexpr Semantics kOps[] = {
@@ -110,8 +111,10 @@ constexpr Semantics kOps[] = {
     Vector("v_med3_num_f32", [](float a, float b, float c) { return Med3(a, b, c); }),
     Vector("v_minimum3_f32", [](float a, float b, float c) { return Minimum(Minimum(a, b), c); }),
     Vector("v_maximum3_f32", [](float a, float b, float c) { return Maximum(Maximum(a, b), c); }),
-    Vector("v_maximumminimum_f32", [](float a, float b, float c) { return Minimum(Maximum(a, b), c); }),
-    Vector("v_minimummaximum_f32", [](float a, float b, float c) { return Maximum(Minimum(a, b), c); }),
+    Vector("v_maximumminimum_f32",
+           [](float a, float b, float c) { return Minimum(Maximum(a, b), c); }),
+    Vector("v_minimummaximum_f32",
+           [](float a, float b, float c) { return Maximum(Minimum(a, b), c); }),
 
     Vector("v_ceil_f32", [](float a) { return std::ceil(a); }),
     Vector("v_floor_f32", [](float a) { return std::floor(a); }),

@@ -1,10 +1,11 @@
 // Vector instructions on 16-bit floats, computed as 32-bit ones and rounded once to f16.
 //
-// Sums, products, quotients and square roots of f16 that are rounded to f32 and then to f16 are right, because f32
-// has more than twice the bits of f16 plus two; fused multiplication goes through FmaForHalf.
+// Sums, products, quotients and square roots of f16 that are rounded to f32 and then to f16 are
+// right, because f32 has more than twice the bits of f16 plus two; fused multiplication goes
+// through FmaForHalf.
 //
-// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "VOP1 instructions", "VOP2
-// instructions" and "VOP3 instructions".
+// Sources: AMD RDNA3, RDNA4 and CDNA3 Instruction Set Architecture documents, chapters "VOP1
+// instructions", "VOP2 instructions" and "VOP3 instructions".
 #include <cmath>
 #include <cstdint>
 
@@ -29,9 +30,9 @@ float DivFixupHalf(float quotient, float denominator, float numerator) {
   if (IsNan(denominator)) return Quiet(denominator);
   bool inf_d = std::isinf(denominator), inf_n = std::isinf(numerator);
   if ((numerator == 0 && denominator == 0) || (inf_d && inf_n)) return Float(0xffc00000);
-  float r = denominator == 0 || inf_n   ? std::numeric_limits<float>::infinity()
+  float r = denominator == 0 || inf_n ? std::numeric_limits<float>::infinity()
             : inf_d || numerator == 0 ? 0.0f
-                                        : std::fabs(quotient);
+                                      : std::fabs(quotient);
   return negative ? -r : r;
 }
 
@@ -50,7 +51,7 @@ float DivFixupHalf(float quotient, float denominator, float numerator) {
     float a = x.f, b = y.f, c = z.f;        \
     return Half{(expression)};              \
   })
-#define TRANSCENDENTAL(name, function)                       \
+#define TRANSCENDENTAL(name, function)                           \
   Vector("v_" name, [](Half a) { return Half{function(a.f)}; }), \
       Scalar("v_s_" name, [](Half a) { return Half{function(a.f)}; })
 
@@ -102,7 +103,9 @@ constexpr Semantics kOps[] = {
     HALF1("v_cos_f16", CosTurns(a)),
     HALF3("v_div_fixup_f16", DivFixupHalf(a, b, c)),
     Vector("v_pack_b32_f16",
-           [](uint16_t a, uint16_t b) { return static_cast<uint32_t>(a) | static_cast<uint32_t>(b) << 16; }),
+           [](uint16_t a, uint16_t b) {
+             return static_cast<uint32_t>(a) | static_cast<uint32_t>(b) << 16;
+           }),
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Vector integer instructions of 16, 32 and 64 bits.
 //
-// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "VOP1 instructions",
-// "VOP2 instructions" and "VOP3 instructions".
+// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "VOP1
+// instructions", "VOP2 instructions" and "VOP3 instructions".
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -41,7 +41,8 @@ u32 Sad(u32 a, u32 b, u32 sum, bool masked) {
 u64 QuadSad(u64 a, u32 b, u64 c, bool masked) {
   u64 r = 0;
   for (int i = 0; i < 4; ++i) {
-    r |= static_cast<u64>(Sad(static_cast<u32>(a >> (8 * i)), b, c >> (16 * i) & 0xffff, masked) & 0xffff)
+    r |= static_cast<u64>(Sad(static_cast<u32>(a >> (8 * i)), b, c >> (16 * i) & 0xffff, masked) &
+                          0xffff)
          << (16 * i);
   }
   return r;
@@ -52,7 +53,7 @@ u32 Perm(u32 a, u32 b, u32 select) {
   u32 r = 0;
   for (int i = 0; i < 4; ++i) {
     u32 s = Byte(select, i);
-    u32 v = s >= 13  ? 0xff
+    u32 v = s >= 13   ? 0xff
             : s == 12 ? 0
             : s >= 8  ? ((bytes >> (16 * (s - 8) + 15) & 1) ? 0xff : 0)
                       : Byte(bytes, static_cast<int>(s));
@@ -111,13 +112,13 @@ WithBit<u64> MadI64(i32 a, i32 b, u64 c) {
     i64 a = x, b = y, c = z;       \
     return Wide<T>{(expression)};  \
   })
-#define ALL_MIN_MAX(suffix, T)                                                                     \
-  Vector("v_min_" suffix, [](T a, T b) { return a < b ? a : b; }),                                 \
-      Vector("v_max_" suffix, [](T a, T b) { return a > b ? a : b; }),                             \
-      Vector("v_min3_" suffix, [](T a, T b, T c) { return std::min(std::min(a, b), c); }),         \
-      Vector("v_max3_" suffix, [](T a, T b, T c) { return std::max(std::max(a, b), c); }),         \
-      Vector("v_med3_" suffix, [](T a, T b, T c) { return Middle(a, b, c); }),                     \
-      Vector("v_maxmin_" suffix, [](T a, T b, T c) { return std::min(std::max(a, b), c); }),       \
+#define ALL_MIN_MAX(suffix, T)                                                               \
+  Vector("v_min_" suffix, [](T a, T b) { return a < b ? a : b; }),                           \
+      Vector("v_max_" suffix, [](T a, T b) { return a > b ? a : b; }),                       \
+      Vector("v_min3_" suffix, [](T a, T b, T c) { return std::min(std::min(a, b), c); }),   \
+      Vector("v_max3_" suffix, [](T a, T b, T c) { return std::max(std::max(a, b), c); }),   \
+      Vector("v_med3_" suffix, [](T a, T b, T c) { return Middle(a, b, c); }),               \
+      Vector("v_maxmin_" suffix, [](T a, T b, T c) { return std::min(std::max(a, b), c); }), \
       Vector("v_minmax_" suffix, [](T a, T b, T c) { return std::max(std::min(a, b), c); })
 
 constexpr Semantics kOps[] = {
@@ -156,9 +157,12 @@ constexpr Semantics kOps[] = {
 
     // Multiplication.
     Vector("v_mul_lo_u32", [](u32 a, u32 b) { return a * b; }),
-    Vector("v_mul_hi_u32", [](u32 a, u32 b) { return static_cast<u32>(static_cast<u64>(a) * b >> 32); }),
+    Vector("v_mul_hi_u32",
+           [](u32 a, u32 b) { return static_cast<u32>(static_cast<u64>(a) * b >> 32); }),
     Vector("v_mul_hi_i32",
-           [](i32 a, i32 b) { return static_cast<u32>(static_cast<u64>(static_cast<i64>(a) * b) >> 32); }),
+           [](i32 a, i32 b) {
+             return static_cast<u32>(static_cast<u64>(static_cast<i64>(a) * b) >> 32);
+           }),
     Vector("v_mul_lo_u16", [](u16 a, u16 b) { return static_cast<u16>(static_cast<u32>(a) * b); }),
     Vector("v_mul_i32_i24",
            [](u32 a, u32 b) { return Wide<i32>{static_cast<i64>(I24(a)) * I24(b)}; }),
@@ -174,8 +178,10 @@ constexpr Semantics kOps[] = {
            [](u32 a, u32 b, u32 c) { return Wide<u32>{static_cast<i64>(U24(a)) * U24(b) + c}; }),
     WIDE3("v_mad_u16", u16, a* b + c),
     WIDE3("v_mad_i16", i16, a* b + c),
-    Vector("v_mad_u32_u16", [](u16 a, u16 b, u32 c) { return Wide<u32>{static_cast<i64>(a) * b + c}; }),
-    Vector("v_mad_i32_i16", [](i16 a, i16 b, i32 c) { return Wide<i32>{static_cast<i64>(a) * b + c}; }),
+    Vector("v_mad_u32_u16",
+           [](u16 a, u16 b, u32 c) { return Wide<u32>{static_cast<i64>(a) * b + c}; }),
+    Vector("v_mad_i32_i16",
+           [](i16 a, i16 b, i32 c) { return Wide<i32>{static_cast<i64>(a) * b + c}; }),
     Vector("v_mad_co_u64_u32", [](u32 a, u32 b, u64 c) { return MadU64(a, b, c); }),
     Vector("v_mad_co_i64_i32", [](i32 a, i32 b, u64 c) { return MadI64(a, b, c); }),
 
@@ -256,16 +262,21 @@ constexpr Semantics kOps[] = {
 
     // Bytes.
     Vector("v_lerp_u8", [](u32 a, u32 b, u32 c) { return Lerp(a, b, c); }),
-    Vector("v_sad_u8", [](u32 a, u32 b, u32 c) { return Wide<u32>{static_cast<i64>(Sad(a, b, 0, false)) + c}; }),
+    Vector("v_sad_u8", [](u32 a, u32 b,
+                          u32 c) { return Wide<u32>{static_cast<i64>(Sad(a, b, 0, false)) + c}; }),
     Vector("v_sad_hi_u8",
-           [](u32 a, u32 b, u32 c) { return Wide<u32>{(static_cast<i64>(Sad(a, b, 0, false)) << 16) + c}; }),
-    Vector("v_msad_u8", [](u32 a, u32 b, u32 c) { return Wide<u32>{static_cast<i64>(Sad(a, b, 0, true)) + c}; }),
+           [](u32 a, u32 b, u32 c) {
+             return Wide<u32>{(static_cast<i64>(Sad(a, b, 0, false)) << 16) + c};
+           }),
+    Vector("v_msad_u8",
+           [](u32 a, u32 b, u32 c) { return Wide<u32>{static_cast<i64>(Sad(a, b, 0, true)) + c}; }),
     Vector("v_sad_u16",
            [](u32 a, u32 b, u32 c) {
              return Wide<u32>{static_cast<i64>(Difference(a & 0xffff, b & 0xffff)) +
                               Difference(a >> 16, b >> 16) + c};
            }),
-    Vector("v_sad_u32", [](u32 a, u32 b, u32 c) { return Wide<u32>{static_cast<i64>(Difference(a, b)) + c}; }),
+    Vector("v_sad_u32",
+           [](u32 a, u32 b, u32 c) { return Wide<u32>{static_cast<i64>(Difference(a, b)) + c}; }),
     Vector("v_qsad_pk_u16_u8", [](u64 a, u32 b, u64 c) { return QuadSad(a, b, c, false); }),
     Vector("v_mqsad_pk_u16_u8", [](u64 a, u32 b, u64 c) { return QuadSad(a, b, c, true); }),
     Vector("v_mqsad_u32_u8",

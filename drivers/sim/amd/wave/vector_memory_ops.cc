@@ -1,7 +1,8 @@
-// Vector memory instructions that are no plain access: into LDS, transposed, addressed by lane; and caches.
+// Vector memory instructions that are no plain access: into LDS, transposed, addressed by lane; and
+// caches.
 //
-// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters "Vector memory
-// operations" and "Flat memory instructions".
+// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapters
+// "Vector memory operations" and "Flat memory instructions".
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -49,16 +50,19 @@ void LoadLds(Wave& w, const MicroOp& u) {
       words[0] = kBytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(words[0]))
                              : static_cast<uint32_t>(static_cast<int16_t>(words[0]));
     }
-    uint8_t* to = LdsBytes(w, base + static_cast<uint64_t>(lane) * kStored, kStored, true, false, lane);
+    uint8_t* to =
+        LdsBytes(w, base + static_cast<uint64_t>(lane) * kStored, kStored, true, false, lane);
     if (w.stop == Stop::kFault) return;
     if (to != nullptr) std::memcpy(to, words, kStored);
     if (w.count) w.bytes_read += kBytes;
   }
 }
 
-// RDNA 4: a matrix of 16 by 16 elements, one row (or half of one) loaded by each lane, becomes columns.
+// RDNA 4: a matrix of 16 by 16 elements, one row (or half of one) loaded by each lane, becomes
+// columns.
 //
-// b128 is for 16-bit elements: 8 to a lane in a wave of 32; lanes 2r and 2r + 1 load row r. b64 is for 8-bit ones.
+// b128 is for 16-bit elements: 8 to a lane in a wave of 32; lanes 2r and 2r + 1 load row r. b64 is
+// for 8-bit ones.
 template <int kBits>
 void LoadTransposed(Wave& w, const MicroOp& u) {
   constexpr int kBytes = kBits == 16 ? 16 : 8;
@@ -83,14 +87,15 @@ void LoadTransposed(Wave& w, const MicroOp& u) {
       uint16_t x = matrix[lane / 16 * 8 + e][lane % 16];
       std::memcpy(bytes + e * kBits / 8, &x, kBits / 8);
     }
-    for (int d = 0; d < kBytes / 4; ++d) std::memcpy(w.row(u.memory.vdst + d) + lane, bytes + 4 * d, 4);
+    for (int d = 0; d < kBytes / 4; ++d)
+      std::memcpy(w.row(u.memory.vdst + d) + lane, bytes + 4 * d, 4);
   }
 }
 
 // The address is the scalar base and the lane's number.
 uint64_t TidAddress(const Wave& w, const MicroOp& u, int lane) {
-  return (u.memory.saddr >= 0 ? w.sgpr64(u.memory.saddr) : 0) + static_cast<uint64_t>(u.memory.offset) +
-         4 * static_cast<uint64_t>(lane);
+  return (u.memory.saddr >= 0 ? w.sgpr64(u.memory.saddr) : 0) +
+         static_cast<uint64_t>(u.memory.offset) + 4 * static_cast<uint64_t>(lane);
 }
 void LoadAddTid(Wave& w, const MicroOp& u) {
   for (uint64_t exec = w.exec(); exec != 0; exec &= exec - 1) {

@@ -41,11 +41,12 @@ void EachLane(const Json& registers, int first_row, F f) {
     int row = first_row + std::atoi(name.c_str());
     if (row < 0 || row >= kShadowRow) continue;
     if (lanes.is_array()) {
-      for (size_t l = 0; l < lanes.size() && l < 64; ++l) f(row, static_cast<int>(l), lanes[l].get<uint32_t>());
+      for (size_t l = 0; l < lanes.size() && l < 64; ++l)
+        f(row, static_cast<int>(l), lanes[l].template get<uint32_t>());
     } else {
       for (const auto& [lane, value] : lanes.items()) {
         int l = std::atoi(lane.c_str());
-        if (l >= 0 && l < 64) f(row, l, value.get<uint32_t>());
+        if (l >= 0 && l < 64) f(row, l, value.template get<uint32_t>());
       }
     }
   }
@@ -68,7 +69,9 @@ uint64_t UlpDistance(U a, U b, U infinity) {
   U sign = U{1} << (sizeof(U) * 8 - 1);
   bool nan_a = (a & ~sign) > infinity, nan_b = (b & ~sign) > infinity;
   if (nan_a || nan_b) return nan_a && nan_b ? 0 : ~uint64_t{0};
-  auto order = [&](U x) { return x & sign ? -static_cast<__int128>(x & ~sign) : static_cast<__int128>(x); };
+  auto order = [&](U x) {
+    return x & sign ? -static_cast<__int128>(x & ~sign) : static_cast<__int128>(x);
+  };
   __int128 d = order(a) - order(b);
   return static_cast<uint64_t>(d < 0 ? -d : d);
 }
@@ -88,8 +91,10 @@ bool Within(absl::string_view extent, const State& got, const State& want) {
     uint64_t d = ~uint64_t{0};
     if (parts[0] == "f32") d = UlpDistance<uint32_t>(a, b, 0x7f800000);
     if (parts[0] == "f16") {
-      d = std::max(UlpDistance<uint16_t>(static_cast<uint16_t>(a), static_cast<uint16_t>(b), 0x7c00),
-                   UlpDistance<uint16_t>(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16), 0x7c00));
+      d = std::max(
+          UlpDistance<uint16_t>(static_cast<uint16_t>(a), static_cast<uint16_t>(b), 0x7c00),
+          UlpDistance<uint16_t>(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16),
+                                0x7c00));
     }
     if (parts[0] == "bits") d = a > b ? a - b : b - a;
     if (d > limit) return false;
@@ -111,7 +116,8 @@ std::string Difference(const State& got, const State& want) {
   for (size_t i = 0; i < want.rows.size(); ++i) {
     if (got.rows[i] == want.rows[i]) continue;
     size_t row = i / kRow;
-    add(absl::StrCat(row < kAccRow ? "v" : "a", row % kAccRow, "[", i % kRow, "]"), got.rows[i], want.rows[i]);
+    add(absl::StrCat(row < kAccRow ? "v" : "a", row % kAccRow, "[", i % kRow, "]"), got.rows[i],
+        want.rows[i]);
   }
   for (size_t i = 0; i < want.lds.size(); ++i) {
     if (got.lds[i] != want.lds[i]) add(absl::StrCat("lds[", i, "]"), got.lds[i], want.lds[i]);
@@ -220,7 +226,8 @@ absl::StatusOr<std::vector<Justification>> ParseJustifications(absl::string_view
     if (line.empty() || line[0] == '#') continue;
     std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits('|', 3));
     if (parts.size() != 4) {
-      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": want isa | op | extent | reason"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", number, ": want isa | op | extent | reason"));
     }
     auto part = [&](int i) { return std::string(absl::StripAsciiWhitespace(parts[i])); };
     all.push_back({part(0), part(1), part(2), part(3)});
@@ -246,7 +253,8 @@ absl::StatusOr<std::vector<VectorResult>> RunVectors(Arch arch, absl::string_vie
         continue;
       }
       r.kind = VectorResult::Kind::kFailed;
-      r.detail = absl::StrCat(row.value("t", ""), ":", o.ran ? Difference(o.got, o.want) : absl::StrCat(" ", o.error));
+      r.detail = absl::StrCat(row.value("t", ""), ":",
+                              o.ran ? Difference(o.got, o.want) : absl::StrCat(" ", o.error));
       for (const Justification& j : justified) {
         if (!o.ran || !Matches(j, isa, r.op) || !Within(j.extent, o.got, o.want)) continue;
         r.kind = VectorResult::Kind::kJustified;

@@ -1,9 +1,10 @@
 // Runs recorded state transitions of single instructions and compares.
 //
-// A line is a JSON object: "h" the instruction's bytes, "t" its text, "e" and "o" encoding and opcode; inputs "s"
-// (SGPRs by operand code, 253 is SCC), "v" and "a" (lanes of VGPRs and AccVGPRs), "lds": dword i of the first 2048 is
-// i * 0x9E3779B1; outputs, only what changes: "S", "V", "A", "L" (LDS by dword), "pc" (advance when it is not the
-// instruction's size). A list of lanes starts at lane 0; an object names them.
+// A line is a JSON object: "h" the instruction's bytes, "t" its text, "e" and "o" encoding and
+// opcode; inputs "s" (SGPRs by operand code, 253 is SCC), "v" and "a" (lanes of VGPRs and
+// AccVGPRs), "lds": dword i of the first 2048 is i * 0x9E3779B1; outputs, only what changes: "S",
+// "V", "A", "L" (LDS by dword), "pc" (advance when it is not the instruction's size). A list of
+// lanes starts at lane 0; an object names them.
 #ifndef TG_DRIVERS_SIM_AMD_WAVE_VECTORS_H_
 #define TG_DRIVERS_SIM_AMD_WAVE_VECTORS_H_
 

@@ -1,7 +1,7 @@
 // The state of one wave, and what instructions may do to it.
 //
-// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapter "Kernel (shader)
-// state".
+// Sources: AMD RDNA3, RDNA4, CDNA3 and CDNA4 Instruction Set Architecture documents, chapter
+// "Kernel (shader) state".
 #ifndef TG_DRIVERS_SIM_AMD_WAVE_WAVE_H_
 #define TG_DRIVERS_SIM_AMD_WAVE_WAVE_H_
 
@@ -45,12 +45,12 @@ enum class Stop : uint8_t {
 
 // MODE register: rounding and denormals, as the manuals lay them out.
 struct FloatMode {
-  uint8_t round32 = 0;      // 0 nearest even, 1 to +infinity, 2 to -infinity, 3 to zero.
+  uint8_t round32 = 0;  // 0 nearest even, 1 to +infinity, 2 to -infinity, 3 to zero.
   uint8_t round16_64 = 0;
-  uint8_t denorm32 = 3;     // Bit 0: sources keep denormals; bit 1: results do.
+  uint8_t denorm32 = 3;  // Bit 0: sources keep denormals; bit 1: results do.
   uint8_t denorm16_64 = 3;
-  bool dx10_clamp = true;   // Clamp makes 0 of NaN.
-  bool ieee = false;        // minnum and maxnum quiet signalling NaNs.
+  bool dx10_clamp = true;  // Clamp makes 0 of NaN.
+  bool ieee = false;       // minnum and maxnum quiet signalling NaNs.
 };
 
 struct Wave {
@@ -69,7 +69,8 @@ struct Wave {
   int m0;    // Operand code of M0.
   FloatMode mode;
   uint32_t mode_bits = 0;  // The MODE register as s_getreg reads it.
-  bool default_mode = true;  // `mode` is what host code computes in: no rounding or flushing of its own.
+  bool default_mode =
+      true;  // `mode` is what host code computes in: no rounding or flushing of its own.
   uint64_t instructions = 0;
 
   Stop stop = Stop::kNone;
@@ -121,7 +122,8 @@ struct Wave {
     sgpr[code + 1] = static_cast<uint32_t>(value >> 32);
   }
 
-  // As before the first instruction, for `strict`. Registers keep what they had, as on hardware; scratch, too.
+  // As before the first instruction, for `strict`. Registers keep what they had, as on hardware;
+  // scratch, too.
   void Reset();
   // Registers that are set before a program starts.
   void InitSgpr(int code, uint32_t value);
