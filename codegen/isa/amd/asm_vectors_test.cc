@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "codegen/isa/amd/asm.h"
+#include "codegen/isa/amd/decode.h"
 #include "gtest/gtest.h"
 
 namespace tg::amd {
@@ -81,6 +83,33 @@ TEST_P(AsmVectorsTest, BothTextsGiveTheBytes) {
   EXPECT_LT(lossy, good / 100);
   // The negative control: a text with one register changed gives other bytes.
   EXPECT_NE(Assembled("s_mov_b32 s1, s2", arch), Assembled("s_mov_b32 s1, s3", arch));
+}
+
+// Bugs of other assemblers: processor, "asm", "reject" or "disreject", input, expected bytes, ...
+TEST(AsmBugsTest, OthersBugsAreNotOurs) {
+  const char* shared = std::getenv("TG_SHARED");
+  if (shared == nullptr || *shared == '\0') GTEST_SKIP() << "TG_SHARED is not set: no vectors";
+  std::ifstream in(absl::StrCat(shared, "/data/asm_vectors.tsv"));
+  ASSERT_TRUE(in);
+  int checked = 0;
+  for (std::string line; std::getline(in, line);) {
+    const std::vector<std::string> columns = absl::StrSplit(line, '\t');
+    if (columns.size() < 4) continue;
+    const std::optional<Arch> arch = FindArch(columns[0]);
+    if (!arch.has_value()) continue;
+    if (columns[1] == "asm") {
+      EXPECT_EQ(Assembled(columns[2], *arch), columns[3]) << line;
+    } else if (columns[1] == "reject") {
+      EXPECT_FALSE(Assemble(columns[2], *arch).ok()) << line;
+    } else {
+      const std::string bytes = absl::HexStringToBytes(columns[2]);
+      EXPECT_FALSE(
+          Decode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, *arch).ok())
+          << line;
+    }
+    ++checked;
+  }
+  EXPECT_GE(checked, 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(
