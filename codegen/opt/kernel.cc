@@ -62,17 +62,26 @@ absl::StatusOr<Kernel> Kernel::Make(const UOp& ast, const Limits& limits) {
     if (!end.Is(Op::kEnd)) continue;
     for (const UOp& r : end.src().subspan(1)) add(r, false);
   }
+  std::vector<std::pair<UOp, Reduction>> reductions;
   for (const UOp& u : ir::Toposort(ast)) {
     if (u.Is(Op::kRange)) k.next_id_ = std::max(k.next_id_, u.arg_as<ir::RangeArg>().id + 1);
     if (!u.Is(Op::kReduce)) continue;
-    std::vector<int> roots;
+    Reduction reduction;
+    reduction.bytes = u.dtype().bytes();
     for (const UOp& r : u.src().subspan(1)) {
       if (!add(r, true)) {
         return absl::InvalidArgumentError("a range is closed as an output and by a reduction");
       }
-      roots.push_back(k.RootOf(r));
+      reduction.roots.push_back(k.RootOf(r));
     }
-    k.reductions_.push_back(std::move(roots));
+    reductions.emplace_back(u, std::move(reduction));
+  }
+  for (auto& [u, reduction] : reductions) {
+    for (const UOp& r : u.ranges()) {
+      const int root = k.RootOf(r);
+      reduction.inside |= root >= 0 && k.roots_[root].reduce;
+    }
+    k.reductions_.push_back(std::move(reduction));
   }
   for (int i = 0; i < static_cast<int>(k.roots_.size()); ++i) {
     const ir::RangeArg& arg = k.roots_[i].range.arg_as<ir::RangeArg>();
@@ -110,9 +119,9 @@ int64_t Kernel::Copies(int root) const {
     return n;
   };
   int64_t most = 1;
-  for (const std::vector<int>& roots : reductions_) {
-    const bool mine = std::find(roots.begin(), roots.end(), root) != roots.end();
-    if (mine || !roots_[root].reduce) most = std::max(most, product(&roots));
+  for (const Reduction& r : reductions_) {
+    const bool mine = std::find(r.roots.begin(), r.roots.end(), root) != r.roots.end();
+    if (mine || !roots_[root].reduce) most = std::max(most, product(&r.roots));
   }
   return product(nullptr) * most;
 }
@@ -136,7 +145,7 @@ void Kernel::Insert(const Axis& axis) {
 absl::Status Kernel::Apply(const Opt& opt) {
   const int count = static_cast<int>(axes_.size());
   if (opt.op != OptOp::kNoLocals && (opt.axis < 0 || opt.axis >= count)) {
-    return Refuse("there is no axis ", opt.axis, " in ", Shape());
+    return Refuse("invalid axis ", opt.axis, ": the axes are ", Shape());
   }
   absl::Status status;
   switch (opt.op) {
@@ -150,14 +159,25 @@ absl::Status Kernel::Apply(const Opt& opt) {
       status = Swap(opt);
       break;
     case OptOp::kNoLocals:
-      no_locals_ = true;
+      status = NoLocals();
       break;
     case OptOp::kTensorCore:
-      status = Refuse("the target has no tensor core");
+      status = applied_.empty() ? Refuse("no tensor core available")
+                                : Refuse("tensor core opts must be first");
       break;
   }
   if (status.ok()) applied_.push_back(opt);
   return status;
+}
+
+absl::Status Kernel::NoLocals() {
+  for (const Axis& a : axes_) {
+    if (IsWorkItem(a.type) && a.type != AxisType::kGlobal) {
+      return Refuse("no locals can't have locals: the axes are ", Shape());
+    }
+  }
+  no_locals_ = true;
+  return absl::OkStatus();
 }
 
 bool Kernel::InEveryStore(const Root& root) const {
@@ -180,18 +200,71 @@ bool Kernel::InEveryStore(const Root& root) const {
 }
 
 absl::Status Kernel::CheckThread(const Axis& axis, int64_t amount) const {
-  if (!limits_.threads) return Refuse("the target runs a kernel on one core");
+  if (!limits_.threads) return Refuse("target does not support threads");
   for (const Axis& a : axes_) {
-    if (a.type == AxisType::kThread) return Refuse("the kernel is split over cores already");
+    if (a.type == AxisType::kThread) return Refuse("already threaded: the axes are ", Shape());
   }
   if (axis.type != AxisType::kLoop) {
-    return Refuse("only loops over outputs are split over cores, not ", AxisTypeName(axis.type));
+    return Refuse("can't apply range to this dim: threads are for LOOP, not ",
+                  AxisTypeName(axis.type));
   }
   if (!InEveryStore(roots_[axis.root])) {
-    return Refuse("a loop that some output does not have is not split over cores");
+    return Refuse("can't apply range to this dim: some output does not have it");
   }
   if (amount > limits_.max_threads) {
-    return Refuse(amount, " parts for cores are too many, at most ", limits_.max_threads);
+    return Refuse("too many threads: ", amount, ", at most ", limits_.max_threads);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Kernel::RefuseKind(const Axis& axis, const Opt& opt) const {
+  const absl::string_view now = AxisTypeName(axis.type);
+  switch (opt.type) {
+    case AxisType::kUpcast:
+      return Refuse("upcast is for GLOBAL/LOCAL/LOOP, not ", now);
+    case AxisType::kUnroll:
+      return Refuse("unroll is for GROUP_REDUCE/REDUCE, not ", now);
+    case AxisType::kGroupReduce:
+      return Refuse("group is for reduce, not ", now);
+    case AxisType::kLocal:
+    case AxisType::kWarp:
+      return Refuse("local is for globals, not ", now);
+    default:
+      return Refuse("can't apply range to this dim: ", now, " does not become ",
+                    AxisTypeName(opt.type));
+  }
+}
+
+absl::Status Kernel::CheckWorkItem(const Axis& axis, const Opt& opt, int64_t amount) const {
+  if (!limits_.work_groups) {
+    return Refuse("locals needed for opt: the target has no work groups for ",
+                  AxisTypeName(opt.type));
+  }
+  if (opt.type == AxisType::kGlobal) return absl::OkStatus();
+  if (no_locals_) return Refuse("can't use locals: NOLOCALS is set");
+  if (opt.type != AxisType::kGroupReduce) {
+    if (axis.type == AxisType::kGlobal || axis.type == AxisType::kLoop) return absl::OkStatus();
+    return Refuse("local is for globals, not ", AxisTypeName(axis.type));
+  }
+  if (axis.type != AxisType::kReduce) {
+    return Refuse("group is for reduce, not ", AxisTypeName(axis.type));
+  }
+  int64_t bytes = amount;  // a partial result for each work item and copy
+  for (const Axis& a : axes_) {
+    if (a.type == AxisType::kUpcast || (IsWorkItem(a.type) && a.type != AxisType::kGlobal)) {
+      bytes *= a.size;
+    }
+  }
+  int element = 1;
+  for (const Reduction& r : reductions_) {
+    if (std::find(r.roots.begin(), r.roots.end(), axis.root) == r.roots.end()) continue;
+    if (r.inside) return Refuse("cannot have a GROUP_REDUCE inside another reduce");
+    element = std::max(element, r.bytes);
+  }
+  bytes *= element;
+  if (bytes > limits_.shared_memory) {
+    return Refuse("exceeds maximum shared memory size: needs ", bytes, ", max ",
+                  limits_.shared_memory);
   }
   return absl::OkStatus();
 }
@@ -200,31 +273,21 @@ absl::Status Kernel::CheckSplitType(const Axis& axis, const Opt& opt, int64_t am
   const bool reduce = roots_[axis.root].reduce;
   if (IsExpanded(axis.type)) return Refuse("axis ", opt.axis, " is expanded already");
   if (axis.type == AxisType::kThread) return Refuse("axis ", opt.axis, " is split over cores");
-  if (reduce != ir::IsReduceAxis(opt.type)) {
-    return reduce ? Refuse("a reduction becomes REDUCE, GROUP_REDUCE or UNROLL, not ",
-                           AxisTypeName(opt.type))
-                  : Refuse(AxisTypeName(opt.type), " is for reductions, axis ", opt.axis,
-                           " is an output");
-  }
+  if (reduce != ir::IsReduceAxis(opt.type)) return RefuseKind(axis, opt);
   if (IsExpanded(opt.type)) {
     if (amount > limits_.max_expand) {
-      return Refuse(amount, " copies are too many, at most ", limits_.max_expand);
+      return Refuse("don't ", reduce ? "unroll" : "upcast", " more than ", limits_.max_expand,
+                    ", here ", amount);
     }
     const int64_t all = amount * Copies(axis.root);
     if (all > limits_.max_expand_all) {
-      return Refuse(all, " copies of the body are too many, at most ", limits_.max_expand_all);
+      return Refuse("don't copy the body more than ", limits_.max_expand_all, " times, here ", all);
     }
     return absl::OkStatus();
   }
   if (opt.type == AxisType::kThread) return CheckThread(axis, amount);
   if (IsWorkItem(opt.type)) {
-    if (!limits_.work_groups) {
-      return Refuse(AxisTypeName(opt.type), " needs work groups, which the target does not have");
-    }
-    if (no_locals_ && opt.type != AxisType::kGlobal) {
-      return Refuse("local axes are off (NOLOCALS)");
-    }
-    return absl::OkStatus();
+    return CheckWorkItem(axis, opt, amount);
   }
   if (opt.type == AxisType::kDevice) return Refuse("axes are not split over devices here");
   if (opt.type != axis.type) {
@@ -240,7 +303,7 @@ absl::Status Kernel::Split(const Opt& opt) {
   if (axis.size == 0) return Refuse("axis ", opt.axis, " is empty");
   const int64_t amount = opt.amount == 0 ? axis.size : opt.amount;
   if (amount < 1 || axis.size % amount != 0) {
-    return Refuse(amount, " does not divide axis ", opt.axis, " of ", Shape());
+    return Refuse(amount, " can't divide ", axis.size, " in ", Shape());
   }
   if (absl::Status s = CheckSplitType(axis, opt, amount); !s.ok()) return s;
   const int64_t rest = axis.size / amount;
@@ -272,14 +335,16 @@ absl::Status Kernel::Split(const Opt& opt) {
 absl::Status Kernel::PadTo(const Opt& opt) {
   Axis& axis = axes_[opt.axis];
   Root& root = roots_[axis.root];
-  if (axis.size < 0) return Refuse("the size of axis ", opt.axis, " is known at run time only");
+  if (axis.size < 0)
+    return Refuse("only pad const axes: the size of axis ", opt.axis, " is known at run time only");
   if (axis.size == 0) return Refuse("axis ", opt.axis, " is empty");
-  if (opt.amount < 2 || opt.amount > axis.size * 4) {
-    return Refuse("padding ", axis.size, " to a multiple of ", opt.amount,
-                  opt.amount < 2 ? " means nothing" : " is more than four times the work");
+  if (IsExpanded(axis.type)) return Refuse("cannot pad upcasted: axis ", opt.axis, " of ", Shape());
+  if (axis.type == AxisType::kThread) {
+    return Refuse("cannot pad thread: axis ", opt.axis, " of ", Shape());
   }
-  if (IsExpanded(axis.type) || axis.type == AxisType::kThread) {
-    return Refuse("an axis of type ", AxisTypeName(axis.type), " is not padded");
+  if (opt.amount < 2) return Refuse("padding to a multiple of ", opt.amount, " means nothing");
+  if (opt.amount > axis.size * 4) {
+    return Refuse("pad adds more than quadruple the work: ", axis.size, " to ", opt.amount);
   }
   if (axis.stride * axis.size != root.padded) {
     return Refuse("only the outermost part of a split axis is padded");
@@ -298,17 +363,26 @@ absl::Status Kernel::PadTo(const Opt& opt) {
 
 absl::Status Kernel::Swap(const Opt& opt) {
   if (opt.amount < 0 || opt.amount >= static_cast<int64_t>(axes_.size())) {
-    return Refuse("there is no axis ", opt.amount, " in ", Shape());
+    return Refuse("invalid axis ", opt.amount, ": the axes are ", Shape());
   }
   Axis& a = axes_[opt.axis];
   Axis& b = axes_[opt.amount];
   if (opt.axis == opt.amount) return Refuse("an axis is not swapped with itself");
   if (a.type != b.type) {
-    return Refuse("axes of types ", AxisTypeName(a.type), " and ", AxisTypeName(b.type),
-                  " are not swapped");
+    return Refuse("swap only for globals, loops and reductions of one type: axes of types ",
+                  AxisTypeName(a.type), " and ", AxisTypeName(b.type), " are not swapped");
   }
   if (a.type != AxisType::kLoop && a.type != AxisType::kGlobal && a.type != AxisType::kReduce) {
-    return Refuse("axes of type ", AxisTypeName(a.type), " are not swapped");
+    return Refuse("swap only for globals, loops and reductions: axes of type ",
+                  AxisTypeName(a.type), " are not swapped");
+  }
+  auto closes = [](const Reduction& r, int root) {
+    return std::find(r.roots.begin(), r.roots.end(), root) != r.roots.end();
+  };
+  if (a.type == AxisType::kReduce &&
+      std::none_of(reductions_.begin(), reductions_.end(),
+                   [&](const Reduction& r) { return closes(r, a.root) && closes(r, b.root); })) {
+    return Refuse("axes of different reductions are not swapped");
   }
   std::swap(a, b);
   return absl::OkStatus();

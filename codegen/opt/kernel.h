@@ -10,8 +10,9 @@
 // `amount` iterations and gets it. A part of size 1 is dropped. The new axis stands directly inside
 // of the rest where it has the same type (cache tiling), else last among those of its type.
 // PADTO(axis, m) rounds the number of iterations up to a multiple of m; the extra ones touch no
-// memory. SWAP(axis, other) exchanges the nesting of two axes of one type. NOLOCALS forbids local
-// axes from then on. TC is refused: no target describes tensor cores yet.
+// memory. SWAP(axis, other) exchanges the nesting of two axes of one type (and of one reduction).
+// NOLOCALS forbids local axes from then on. TC must be the first step, and is refused: no target
+// describes tensor cores yet.
 //
 // Nothing is rewritten until `Ast` is called, so trying steps is cheap (searches do).
 #ifndef TG_CODEGEN_OPT_KERNEL_H_
@@ -32,6 +33,7 @@ namespace tg::opt {
 struct Limits {
   bool threads = true;             // kernels may be split over cores
   bool work_groups = false;        // GLOBAL, LOCAL, WARP and GROUP_REDUCE axes
+  int64_t shared_memory = 0;       // bytes that a work group shares
   int64_t max_threads = 1024;      // parts of one kernel
   int64_t max_expand = 128;        // iterations that one UPCAST or UNROLL expands
   int64_t max_expand_all = 16384;  // of all of them, around and in one reduction
@@ -44,6 +46,8 @@ struct Axis {
   int root;        // the range of the original kernel that it is (a part of)
   int64_t stride;  // what one iteration adds to the root's value
   int32_t id;      // of its kRange
+
+  bool operator==(const Axis&) const = default;
 };
 
 // A range of the kernel as it was given.
@@ -83,12 +87,22 @@ class Kernel {
   std::string Name() const;
 
  private:
+  struct Reduction {
+    std::vector<int> roots;  // that are closed together
+    int bytes = 0;           // of its result
+    bool inside = false;     // of a loop of another reduction
+  };
+
   Kernel() = default;
 
   absl::Status Split(const ir::Opt& opt);
   absl::Status CheckSplitType(const Axis& axis, const ir::Opt& opt, int64_t amount) const;
   absl::Status PadTo(const ir::Opt& opt);
   absl::Status Swap(const ir::Opt& opt);
+  absl::Status NoLocals();
+  // Why an axis cannot get a type that is for others: outputs or reductions.
+  absl::Status RefuseKind(const Axis& axis, const ir::Opt& opt) const;
+  absl::Status CheckWorkItem(const Axis& axis, const ir::Opt& opt, int64_t amount) const;
   absl::Status CheckThread(const Axis& axis, int64_t amount) const;
   bool InEveryStore(const Root& root) const;
   // How often the body of the reduction that `root` belongs to (or, for an output, of any) is
@@ -101,7 +115,7 @@ class Kernel {
   ir::UOp ast_;
   Limits limits_;
   std::vector<Root> roots_;
-  std::vector<std::vector<int>> reductions_;  // roots that are closed together
+  std::vector<Reduction> reductions_;
   std::vector<Axis> axes_;
   std::vector<ir::Opt> applied_;
   int32_t next_id_ = 0;

@@ -127,40 +127,82 @@ TEST(Kernel, ReduceOrder) {
 TEST(Kernel, Refuses) {
   const Kernel m = MakeOrDie(Matmul(4, 256, 512, false, false).ast);
   const std::pair<const char*, const char*> cases[] = {
-      {"SPLIT(3, 2, UPCAST)", "there is no axis 3"},
-      {"SPLIT(0, 3, UPCAST)", "3 does not divide axis 0"},
-      {"SPLIT(0, -2, UPCAST)", "does not divide"},
-      {"SPLIT(0, 2, UNROLL)", "UNROLL is for reductions"},
-      {"SPLIT(2, 2, UPCAST)", "a reduction becomes"},
-      {"SPLIT(1, 256, UPCAST)", "256 copies are too many"},
-      {"SPLIT(2, 256, UNROLL)", "256 copies are too many"},
+      {"SPLIT(3, 2, UPCAST)", "invalid axis 3"},
+      {"SPLIT(0, 3, UPCAST)", "3 can't divide 4 in"},
+      {"SPLIT(0, -2, UPCAST)", "can't divide"},
+      {"SPLIT(0, 2, UNROLL)", "unroll is for GROUP_REDUCE/REDUCE, not LOOP"},
+      {"SPLIT(2, 2, UPCAST)", "upcast is for GLOBAL/LOCAL/LOOP, not REDUCE"},
+      {"SPLIT(1, 256, UPCAST)", "don't upcast more than 128"},
+      {"SPLIT(2, 256, UNROLL)", "don't unroll more than 128"},
       {"SPLIT(1, 128, UPCAST), SPLIT(0, 4, UPCAST), SPLIT(1, 64, UNROLL)",
-       "copies of the body are too many"},
+       "don't copy the body more than 16384"},
       {"SPLIT(0, 4, UPCAST), SPLIT(2, 2, UPCAST)", "is expanded already"},
-      {"SPLIT(0, 2, THREAD, top), SPLIT(2, 2, THREAD, top)", "over cores already"},
-      {"SPLIT(2, 2, THREAD)", "a reduction becomes"},
-      {"SPLIT(0, 2, LOCAL)", "needs work groups"},
-      {"SPLIT(2, 2, GROUP_REDUCE)", "needs work groups"},
+      {"SPLIT(0, 2, THREAD, top), SPLIT(2, 2, THREAD, top)", "already threaded"},
+      {"SPLIT(2, 2, THREAD)", "can't apply range to this dim"},
+      {"SPLIT(0, 2, LOCAL)", "locals needed for opt"},
+      {"SPLIT(2, 2, LOCAL)", "local is for globals"},
+      {"SPLIT(0, 2, GROUP_REDUCE)", "group is for reduce"},
+      {"SPLIT(2, 2, GROUP_REDUCE)", "locals needed for opt"},
       {"SPLIT(0, 2, DEVICE)", "not split over devices"},
       {"SPLIT(0, 4, LOOP)", "changes nothing"},
-      {"PADTO(0, 32)", "more than four times"},
+      {"PADTO(0, 32)", "pad adds more than quadruple the work"},
       {"PADTO(0, 4)", "a multiple of 4 already"},
       {"PADTO(0, 0)", "means nothing"},
-      {"SPLIT(0, 4, UPCAST), PADTO(2, 3)", "is not padded"},
+      {"SPLIT(0, 4, UPCAST), PADTO(2, 3)", "cannot pad upcasted"},
+      {"SPLIT(0, 2, THREAD), PADTO(0, 3)", "cannot pad thread"},
       {"SPLIT(1, 8, LOOP), PADTO(2, 3)", "only the outermost part"},
-      {"SWAP(0, 2)", "are not swapped"},
+      {"SWAP(0, 2)", "swap only for globals"},
       {"SWAP(0, 0)", "with itself"},
-      {"SWAP(0, 7)", "there is no axis 7"},
-      {"TC(0, 1)", "no tensor core"},
+      {"SWAP(0, 7)", "invalid axis 7"},
+      {"TC(0, 1)", "no tensor core available"},
+      {"SPLIT(0, 2, UPCAST), TC(0, 1)", "tensor core opts must be first"},
   };
   for (const auto& [text, message] : cases) {
     const std::string got = Refusal(m, text);
     EXPECT_NE(got.find(message), std::string::npos) << text << ": " << got;
   }
   const Kernel one_core = MakeOrDie(Elementwise({8}).ast, {.threads = false});
-  EXPECT_NE(Refusal(one_core, "SPLIT(0, 2, THREAD)").find("on one core"), std::string::npos);
+  EXPECT_NE(Refusal(one_core, "SPLIT(0, 2, THREAD)").find("does not support threads"),
+            std::string::npos);
   const Kernel gpu = MakeOrDie(Elementwise({8}).ast, {.work_groups = true});
-  EXPECT_NE(Refusal(gpu, "NOLOCALS, SPLIT(0, 2, LOCAL)").find("NOLOCALS"), std::string::npos);
+  EXPECT_NE(Refusal(gpu, "NOLOCALS, SPLIT(0, 2, LOCAL)").find("can't use locals"),
+            std::string::npos);
+  EXPECT_NE(Refusal(gpu, "SPLIT(0, 2, LOCAL), NOLOCALS").find("no locals can't have locals"),
+            std::string::npos);
+  const Kernel few = MakeOrDie(Elementwise({8}).ast, {.max_threads = 2});
+  EXPECT_NE(Refusal(few, "SPLIT(0, 4, THREAD)").find("too many threads"), std::string::npos);
+}
+
+TEST(Kernel, SwapsWithinAReduction) {
+  const Kernel rows = MakeOrDie(RowWise(4, 6).ast);
+  EXPECT_NE(Refusal(rows, "SWAP(2, 3)").find("different reductions"), std::string::npos);
+}
+
+// Partial results of a reduction that a work group shares: 16 parts of 4 outputs of 4 bytes.
+TEST(Kernel, SharedMemory) {
+  const UOp sum = Sum(8, 64, true).ast;
+  constexpr char kSteps[] = "SPLIT(0, 4, UPCAST), SPLIT(1, 16, GROUP_REDUCE)";
+  const Kernel small = MakeOrDie(sum, {.work_groups = true, .shared_memory = 255});
+  EXPECT_NE(Refusal(small, kSteps).find("exceeds maximum shared memory size: needs 256, max 255"),
+            std::string::npos);
+  Kernel enough = MakeOrDie(sum, {.work_groups = true, .shared_memory = 256});
+  ApplyAll(enough, kSteps);
+  EXPECT_EQ(enough.Name(), "r_2_16_4_4");
+}
+
+TEST(Kernel, NoGroupInsideOfAnotherReduction) {
+  const UOp i = ir::Range(4, 0), j = ir::Range(8, 1, AxisType::kReduce),
+            k = ir::Range(8, 2, AxisType::kReduce);
+  const UOp inner =
+      ReduceOver(ir::Op::kAdd, LoadAt(ir::Param(1, ir::kFloat32, 256), i * 64 + j * 8 + k), {k});
+  const UOp ast =
+      StoreKernel(ir::Param(0, ir::kFloat32, 4), i, ReduceOver(ir::Op::kMax, inner, {j}), {i});
+  Kernel kernel = MakeOrDie(ast, {.work_groups = true, .shared_memory = 1024});
+  // Loops: i, k (of the sum), j (of the maximum around it).
+  EXPECT_NE(Refusal(kernel, "SPLIT(1, 2, GROUP_REDUCE)")
+                .find("cannot have a GROUP_REDUCE inside another reduce"),
+            std::string::npos);
+  ApplyAll(kernel, "SPLIT(2, 2, GROUP_REDUCE)");
 }
 
 TEST(Kernel, RefusesWhatIsNoKernel) {
@@ -178,7 +220,7 @@ TEST(Kernel, SymbolicSizes) {
   Kernel k = MakeOrDie(ast);
   EXPECT_EQ(k.Name(), "E_v_4");
   EXPECT_NE(Refusal(k, "SPLIT(0, 2, UPCAST)").find("at run time only"), std::string::npos);
-  EXPECT_NE(Refusal(k, "PADTO(0, 2)").find("at run time only"), std::string::npos);
+  EXPECT_NE(Refusal(k, "PADTO(0, 2)").find("only pad const axes"), std::string::npos);
   ApplyAll(k, "SPLIT(1, 4, UPCAST)");
   EXPECT_TRUE(ir::VerifyKernel(k.Ast()).ok());
 }

@@ -112,7 +112,7 @@ TEST(Optimize, GivenSteps) {
   const auto bad = ApplyOpts(ast, TargetOf(64, 32), *ParseOpts("SWAP(0, 1), SPLIT(0, 3, UPCAST)"));
   ASSERT_FALSE(bad.ok());
   EXPECT_EQ(bad.status().message(),
-            "SPLIT(0, 3, UPCAST): 3 does not divide axis 0 of (8 LOOP, 8 LOOP, 8 REDUCE)");
+            "SPLIT(0, 3, UPCAST): 3 can't divide 8 in (8 LOOP, 8 LOOP, 8 REDUCE)");
 }
 
 TEST(Optimize, OtherGraphsComeBack) {
