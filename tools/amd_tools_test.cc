@@ -62,8 +62,8 @@ void Write(const std::string& name, const std::string& text) {
 
 TEST(AmdToolsTest, BytesThereAndBack) {
   Write("raw.s", "s_nop 1\nv_add_f32 v0, v1, v2\ns_endpgm\n");
-  const Outcome made =
-      RunTool("amd_asm", absl::StrCat("--arch gfx1100 --raw ", Temp("raw.s"), " -o ", Temp("raw.bin")));
+  const Outcome made = RunTool(
+      "amd_asm", absl::StrCat("--arch gfx1100 --raw ", Temp("raw.s"), " -o ", Temp("raw.bin")));
   EXPECT_EQ(made.status, 0) << made.err;
   EXPECT_EQ(ReadAll(Temp("raw.bin")), std::string("\1\0\x80\xbf\1\5\0\6\0\0\xb0\xbf", 12));
   const Outcome shown =
@@ -76,7 +76,7 @@ TEST(AmdToolsTest, BytesThereAndBack) {
 TEST(AmdToolsTest, CodeObjects) {
   Write("count.s", kSource);
   const Outcome made = RunTool("amd_asm", absl::StrCat("--arch gfx1100 ", Temp("count.s"), " -o ",
-                                                   Temp("count.co"), " --json"));
+                                                       Temp("count.co"), " --json"));
   EXPECT_EQ(made.status, 0) << made.err;
   EXPECT_EQ(nlohmann::json::parse(made.out)["instructions"], 5);
   const Outcome shown = RunTool("amd_disasm", absl::StrCat("--arch gfx1100 ", Temp("count.co")));
@@ -98,8 +98,8 @@ TEST(AmdToolsTest, CodeObjects) {
 
 TEST(AmdToolsTest, Errors) {
   Write("bad.s", "s_nop 1\n  v_mov_b32 v0, v300\n");
-  const Outcome bad =
-      RunTool("amd_asm", absl::StrCat("--arch gfx1100 --json ", Temp("bad.s"), " -o ", Temp("bad.co")));
+  const Outcome bad = RunTool(
+      "amd_asm", absl::StrCat("--arch gfx1100 --json ", Temp("bad.s"), " -o ", Temp("bad.co")));
   EXPECT_EQ(bad.status, 1);
   EXPECT_TRUE(absl::StrContains(bad.err, "bad.s:2:17: error: there is no register v300"))
       << bad.err;
@@ -111,8 +111,7 @@ TEST(AmdToolsTest, Errors) {
   EXPECT_EQ(RunTool("amd_disasm", absl::StrCat("--raw ", Temp("bad.s"))).status, 2);
   const Outcome not_elf = RunTool("amd_disasm", absl::StrCat("--arch gfx1100 ", Temp("bad.s")));
   EXPECT_EQ(not_elf.status, 1);
-  EXPECT_TRUE(absl::StrContains(not_elf.err, "; bare instructions need --raw"))
-      << not_elf.err;
+  EXPECT_TRUE(absl::StrContains(not_elf.err, "; bare instructions need --raw")) << not_elf.err;
   for (const char* tool : {"amd_asm", "amd_disasm"}) {
     const Outcome help = RunTool(tool, "--help");
     EXPECT_EQ(help.status, 0);
