@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
+#include "base/runfiles.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -183,6 +185,16 @@ TEST(PlotTest, IsBoundedAndNamesWhatItShows) {
   const IssuedInst last = a.insts.back();
   for (int i = 0; i < 100'000; ++i) a.insts.push_back(last);
   EXPECT_LT(PlotSvg(a, &program, "", {}).size(), svg.size() + 1000);
+}
+
+// Damaged traces that once took all memory or time.
+TEST(PlotTest, FoundByFuzzing) {
+  const std::string bytes =
+      base::ReadFile(base::FindRunfile("tools/sqtt/testdata/times_beyond_doubles.bin").value())
+          .value();
+  const Analysis a = *Analyze(base::AsBytes(bytes), nullptr);
+  for (const Wave& w : a.waves) EXPECT_LE(w.start, w.end);
+  EXPECT_LT(PlotSvg(a, nullptr, "", {}).size(), 200'000);
 }
 
 }  // namespace

@@ -135,8 +135,11 @@ class Plot {
   void Axis() {
     y_ += 14;
     const double step = TickStep(static_cast<double>(to_ - from_), 10);
-    for (double t = std::ceil(static_cast<double>(from_) / step) * step;
-         t <= static_cast<double>(to_); t += step) {
+    const double first = std::ceil(static_cast<double>(from_) / step) * step;
+    // Counted, because beyond 2^53 a sum may be the number itself.
+    for (int i = 0; i <= 20; ++i) {
+      const double t = first + i * step;
+      if (t > static_cast<double>(to_)) break;
       const char* const anchor = X(t) > width_ - 40 ? "end" : "middle";
       absl::StrAppendFormat(&body_,
                             "<line class=\"g\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\"/>"

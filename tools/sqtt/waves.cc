@@ -65,7 +65,7 @@ void WaveCollector::OnEvent(PacketType type, uint64_t raw, uint64_t time, uint64
   int32_t& open = open_[Index(slot)];
   auto close = [&](bool ended) {
     Wave& w = running_[open];
-    w.end = time;
+    w.end = std::max(w.start, time);
     w.ended = ended;
     waves_.push_back(w);
     holes_.push_back(open);
@@ -104,7 +104,7 @@ void WaveCollector::Finish(uint64_t last_time) {
   std::sort(left.begin(), left.end(),
             [](const Wave& a, const Wave& b) { return a.start_offset < b.start_offset; });
   for (Wave& w : left) {
-    w.end = last_time;
+    w.end = std::max(w.start, last_time);
     reports_->Add(Problem::kWaveNotEnded, w.start_offset, w.start, w.slot.wave);
     waves_.push_back(w);
   }

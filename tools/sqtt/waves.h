@@ -23,8 +23,9 @@ struct WaveSlot {
 
 struct Wave {
   WaveSlot slot;
-  uint64_t start = 0, end = 0;  // Shader clocks.
-  bool ended = false;           // Else `end` is the last clock of the trace, or of the slot.
+  // Shader clocks. Never ends before it starts, also where a damaged trace's time goes back.
+  uint64_t start = 0, end = 0;
+  bool ended = false;  // Else `end` is the last clock of the trace, or of the slot.
   // RDNA: WAVESTART.id7, a number of the dispatcher. CDNA: WAVESTART.count. Traces do not say which
   // workgroup a wave belongs to.
   uint32_t id = 0;
