@@ -140,7 +140,7 @@ namespace lanes {
 void Fetch16(const Wave& w, const MicroOp& u, int i, int base, uint32_t* out) {
   const Source& s = u.src[i];
   RawLanes(w, u, s, 0, base, out);
-  int shift = s.high && s.kind != Source::Kind::kConst ? 16 : 0;
+  int shift = s.high ? 16 : 0;
   for (int l = 0; l < kChunk; ++l) out[l] = out[l] >> shift & 0xffff;
   if (s.abs) {
     for (int l = 0; l < kChunk; ++l) out[l] &= 0x7fff;

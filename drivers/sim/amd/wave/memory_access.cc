@@ -130,6 +130,14 @@ uint64_t DataBits(const Wave& w, int row, int lane, int bytes) {
 
 template <class T>
 uint64_t RunAtomic(uint8_t* at, AtomicFunction f, uint64_t data, uint64_t compare) {
+  if (reinterpret_cast<uintptr_t>(at) % sizeof(T) !=
+      0) {  // In two pieces, as hardware does: not atomic.
+    T old;
+    std::memcpy(&old, at, sizeof(T));
+    T next = static_cast<T>(f(old, data, compare));
+    std::memcpy(at, &next, sizeof(T));
+    return old;
+  }
   std::atomic_ref<T> cell(*reinterpret_cast<T*>(at));
   T old = cell.load(std::memory_order_relaxed);
   while (!cell.compare_exchange_weak(old, static_cast<T>(f(old, data, compare)),
@@ -163,14 +171,11 @@ void ForLanes(Wave& w, const MicroOp& u, Place place) {
   }
 }
 
+// Hardware does what it can with addresses that are no multiple; strict mode makes them faults.
 bool Misaligned(Wave& w, const Access& a, uint64_t address, int lane) {
-  if (a.kind == K::kAtomic ? address % a.bytes == 0
-                           : !w.strict || address % std::min<int>(a.bytes, 4) == 0) {
-    return false;
-  }
-  Fault(w, lane,
-        absl::StrFormat("address 0x%x is not a multiple of %d", address,
-                        a.kind == K::kAtomic ? a.bytes : std::min<int>(a.bytes, 4)));
+  uint64_t align = a.kind == K::kAtomic ? a.bytes : std::min<int>(a.bytes, 4);
+  if (!w.strict || address % align == 0) return false;
+  Fault(w, lane, absl::StrFormat("address 0x%x is not a multiple of %u", address, align));
   return true;
 }
 

@@ -20,9 +20,10 @@ namespace {
 using SemanticsMap = absl::flat_hash_map<std::string, const Semantics*>;
 
 std::vector<absl::Span<const Semantics>> AllOps() {
-  return {ScalarOps(),     ScalarFloatOps(),  ControlOps(), VectorIntOps(),    VectorFloatOps(),
-          VectorHalfOps(), VectorDoubleOps(), ConvertOps(), CompareOps(),      PackedOps(),
-          DotOps(),        CrossLaneOps(),    LdsOps(),     ScalarMemoryOps(), VectorMemoryOps()};
+  return {ScalarOps(),      ScalarFloatOps(),  ControlOps(),      VectorIntOps(),
+          VectorFloatOps(), VectorHalfOps(),   VectorDoubleOps(), ConvertOps(),
+          CompareOps(),     PackedOps(),       DotOps(),          CrossLaneOps(),
+          LdsOps(),         ScalarMemoryOps(), VectorMemoryOps(), MatrixOps()};
 }
 
 SemanticsMap MakeMap() {
@@ -44,15 +45,14 @@ bool Is16(DataType t) {
     case DataType::kU16:
     case DataType::kF16:
     case DataType::kPkF16:
-    case DataType::kPkI16:
-    case DataType::kPkU16:
       return true;
     default:
       return false;
   }
 }
 
-// What an inline float or a literal is for an operand of this type.
+// Packed integers take 32-bit constants. What an inline float or a literal is for an operand of
+// this type.
 uint64_t ConstantBits(const Operand& o, const OperandSpec& spec) {
   static constexpr uint32_t kFloats[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                          0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
@@ -320,6 +320,8 @@ bool MakePair(const Inst& inst, Isa isa, MicroOp* u) {
       !Fill(inst, isa, middle, form.num_operands, u->second.get())) {
     return false;
   }
+  u->second->inst = inst;
+  u->second->merge16 = u->merge16;
   AppendVcc(form.mnemonic, u);
   AppendVcc(SecondMnemonic(form), u->second.get());
   Finish(*x, u);

@@ -110,7 +110,6 @@ absl::Span<const Semantics> VectorFloatOps();
 absl::Span<const Semantics> VectorHalfOps();
 absl::Span<const Semantics> VectorDoubleOps();
 absl::Span<const Semantics> ConvertOps();
-absl::Span<const Semantics> ConvertScaledOps();
 absl::Span<const Semantics> CompareOps();
 absl::Span<const Semantics> PackedOps();
 absl::Span<const Semantics> DotOps();
@@ -118,8 +117,7 @@ absl::Span<const Semantics> CrossLaneOps();
 absl::Span<const Semantics> LdsOps();
 absl::Span<const Semantics> ScalarMemoryOps();
 absl::Span<const Semantics> VectorMemoryOps();
-absl::Span<const Semantics> WmmaOps();
-absl::Span<const Semantics> MfmaOps();
+absl::Span<const Semantics> MatrixOps();
 
 // What `name` does, or null when that is not modelled. Aliases of other generations are resolved.
 const Semantics* FindSemantics(const char* name);

@@ -26,7 +26,7 @@ T Read(const Wave& w, const MicroOp& u, int i) {
     if (s.neg) bits ^= 0x80000000;
     return Float(bits);
   } else if constexpr (std::is_same_v<T, Half>) {
-    uint32_t bits = s.high && s.kind != Source::Kind::kConst ? x >> 16 & 0xffff : x & 0xffff;
+    uint32_t bits = s.high ? x >> 16 & 0xffff : x & 0xffff;
     if (s.abs) bits &= 0x7fff;
     if (s.neg) bits ^= 0x8000;
     return {HalfToFloat(bits)};

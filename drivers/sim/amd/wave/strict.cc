@@ -213,6 +213,10 @@ void StrictBefore(Wave& w, const MicroOp& u) {
     if (!CheckPending(w, r.reads[i], "read")) return;
     for (int k = 0; k < r.reads[i].count; ++k) {
       int index = r.reads[i].first + k;
+      // Where only the low half of a 64-bit sum is used, compilers leave the addend's high half
+      // unset.
+      if (k == 1 && r.reads[i].count == 2 && absl::StrContains(u.inst.form->name, "_mad_"))
+        continue;
       if (r.reads[i].scalar) {
         if (index >= 126 || (index >= code::kTtmp0 && index < code::kTtmp0 + 16) ||
             s.sgpr_written[index])

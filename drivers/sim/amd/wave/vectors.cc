@@ -209,9 +209,11 @@ bool Same(const State& a, const State& b) {
   return a.rows == b.rows && a.sgprs == b.sgprs && a.lds == b.lds && a.scc == b.scc && a.pc == b.pc;
 }
 
-bool Matches(const Justification& j, absl::string_view isa, absl::string_view op) {
+bool Matches(const Justification& j, absl::string_view isa, absl::string_view op,
+             absl::string_view text) {
   if (j.isa != "*" && j.isa != isa) return false;
   absl::string_view pattern = j.op;
+  if (absl::ConsumePrefix(&pattern, "text:")) return absl::StrContains(text, pattern);
   return absl::ConsumeSuffix(&pattern, "*") ? absl::StartsWith(op, pattern) : op == pattern;
 }
 
@@ -252,11 +254,12 @@ absl::StatusOr<std::vector<VectorResult>> RunVectors(Arch arch, absl::string_vie
         results.push_back(std::move(r));
         continue;
       }
+      std::string t = row.value("t", "");
       r.kind = VectorResult::Kind::kFailed;
-      r.detail = absl::StrCat(row.value("t", ""), ":",
-                              o.ran ? Difference(o.got, o.want) : absl::StrCat(" ", o.error));
+      r.detail =
+          absl::StrCat(t, ":", o.ran ? Difference(o.got, o.want) : absl::StrCat(" ", o.error));
       for (const Justification& j : justified) {
-        if (!o.ran || !Matches(j, isa, r.op) || !Within(j.extent, o.got, o.want)) continue;
+        if (!o.ran || !Matches(j, isa, r.op, t) || !Within(j.extent, o.got, o.want)) continue;
         r.kind = VectorResult::Kind::kJustified;
         r.detail = j.reason;
         break;

@@ -20,8 +20,9 @@ namespace tg::amd::sim {
 
 // Why a recorded transition may differ from the manual, for the instructions that `op` matches.
 struct Justification {
-  std::string isa;     // "gfx11", "gfx12", "gfx950" or "*".
-  std::string op;      // Recorded opcode name; '*' at its end matches the rest.
+  std::string isa;  // "gfx11", "gfx12", "gfx950" or "*".
+  std::string
+      op;  // Recorded opcode name, '*' at its end matches the rest; or text:PART of the text.
   std::string extent;  // How far results may be apart: see justified.txt.
   std::string reason;
 };
