@@ -207,7 +207,7 @@ std::string ResolveUserPath(absl::string_view path) {
     if (const char* home = getenv("HOME")) return absl::StrCat(home, path.substr(1));
   }
   const char* folder = getenv("BUILD_WORKING_DIRECTORY");
-  if (folder == nullptr || path.empty()) return std::string(path);
+  if (folder == nullptr || *folder == '\0' || path.empty()) return std::string(path);
   return absl::StrCat(folder, "/", path);
 }
 

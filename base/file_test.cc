@@ -145,6 +145,8 @@ TEST(ResolveUserPathTest, FollowsBazelRun) {
   EXPECT_EQ(ResolveUserPath("~/x"), "/home/somebody/x");
   EXPECT_EQ(ResolveUserPath("~x"), "/where/user/was/~x");
   EXPECT_EQ(ResolveUserPath(""), "");
+  setenv("BUILD_WORKING_DIRECTORY", "", 1);
+  EXPECT_EQ(ResolveUserPath("x/y"), "x/y");
   unsetenv("BUILD_WORKING_DIRECTORY");
   EXPECT_EQ(ResolveUserPath("data/x"), "data/x");
 }
