@@ -72,10 +72,10 @@ struct LaunchOptions {
   int threads = 0;                              // 0: all cores.
   // Called before each instruction's effects are known to anybody else, from one thread (threads is
   // then 1): a line with the wave, the instruction and the registers it changed.
-  std::function<void(const std::string&)> trace;
+  std::function<void(const std::string&)> trace = {};
   // Reads of s_memtime, s_memrealtime and s_sendmsg_rtn: a clock of the caller's. Unset: a count of
   // instructions. May be called by several threads.
-  std::function<uint64_t()> clock;
+  std::function<uint64_t()> clock = {};
 };
 
 // Runs the dispatch to its end. `memory` must not be allocated or freed meanwhile.

@@ -59,20 +59,16 @@ void Store2(Wave& w, const MicroOp& u) {
 template <int kBytes, int kStride>
 void Exchange2(Wave& w, const MicroOp& u) {
   EachLane(w, [&](int lane) {
-    uint32_t old[2][2] = {}, next[2][2];
-    uint8_t* at[2];
-    for (int i = 0; i < 2; ++i) {
+    uint32_t old[2][2] = {};
+    for (int i = 0; i < 2; ++i) {  // One after the other, should the addresses be the same.
       uint32_t offset = u.inst.Get(i == 0 ? Mod::kOffset0 : Mod::kOffset1) * kBytes * kStride;
-      at[i] = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + offset, kBytes, true, true,
-                       lane);
+      uint64_t address = static_cast<uint64_t>(Address(w, u, lane)) + offset;
+      uint8_t* at = LdsBytes(w, address, kBytes, true, true, lane);
+      if (at == nullptr) continue;
       int data = i == 0 ? u.memory.vdata : u.memory.vdata1;
-      next[i][0] = w.row(data)[lane];
-      next[i][1] = kBytes == 8 ? w.row(data + 1)[lane] : 0;
-    }
-    for (int i = 0; i < 2; ++i) {
-      if (at[i] == nullptr) continue;
-      std::memcpy(old[i], at[i], kBytes);
-      std::memcpy(at[i], next[i], kBytes);
+      uint32_t next[2] = {w.row(data)[lane], kBytes == 8 ? w.row(data + 1)[lane] : 0};
+      std::memcpy(old[i], at, kBytes);
+      std::memcpy(at, next, kBytes);
     }
     for (int d = 0; d < kBytes / 2; ++d) {
       w.row(u.memory.vdst + d)[lane] = old[d / (kBytes / 4)][d % (kBytes / 4)];

@@ -359,7 +359,7 @@ std::unique_ptr<MicroOp> MakeMicroOp(const Inst& inst, Isa isa) {
   u->inst = inst;
   u->size = inst.size;
   u->op_class = ClassOf(form);
-  u->merge16 = IsRdna(isa);
+  u->merge16 = IsRdna(isa) || absl::StartsWith(form.name, "v_ashr_pk_");
   u->clamp = form.Has(Mod::kClamp) && inst.Get(Mod::kClamp) != 0;
   u->omod = form.Has(Mod::kOmod) ? static_cast<uint8_t>(inst.Get(Mod::kOmod)) : 0;
   u->writes_exec = absl::StartsWith(form.name, "v_cmpx");

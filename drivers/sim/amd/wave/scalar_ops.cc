@@ -110,9 +110,8 @@ i32 TrailingZeros(U x) {
 // EXEC becomes `next`; the old one is the result.
 u64 SaveExec(Wave& w, u64 next) {
   u64 old = w.exec();
-  next &= w.full_mask();
-  w.set_exec(next);
   w.scc = next != 0;
+  w.set_exec(next & w.full_mask());
   return old;
 }
 // EXEC becomes `next`, which is the result.

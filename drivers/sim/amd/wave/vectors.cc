@@ -24,8 +24,9 @@ using Json = nlohmann::json;
 
 constexpr uint64_t kCode = 0x10000;
 constexpr uint64_t kLdsBytes = 0x28000;
-// f32 denormals are flushed in the recordings.
-constexpr uint32_t kMode = 0xc0;
+// The recordings flush denormals of f32 and of f64, not those of f16; MODE has one field for the
+// latter two.
+constexpr uint32_t kFlush32 = 0xc0, kFlushAll = 0;
 
 struct State {
   std::vector<uint32_t> rows;
@@ -149,7 +150,7 @@ Outcome RunOne(Arch arch, const Json& row) {
   w.group = &group;
   w.memory = &memory;
   w.pc = kCode;
-  w.SetMode(kMode);
+  w.SetMode(absl::StrContains(row.at("o").get<std::string>(), "F64") ? kFlushAll : kFlush32);
   State in;
   in.rows.assign(static_cast<size_t>(kShadowRow) * kRow, 0);
   in.sgprs.assign(128, 0);
