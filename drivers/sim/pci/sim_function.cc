@@ -111,13 +111,20 @@ void SimFunction::SetBar(int index, uint64_t size, uint32_t flags) {
   const uint64_t address = (next_address_ + size - 1) & ~(size - 1);
   next_address_ = address + size;
   const uint32_t at = pci::kConfigBar0 + 4 * static_cast<uint32_t>(index);
-  const uint64_t mask = ~(size - 1);
-  SetConfig(at, Width::k32, static_cast<uint32_t>(address) | flags, static_cast<uint32_t>(mask));
-  if (flags & pci::kBar64) {
-    SetConfig(at + 4, Width::k32, static_cast<uint32_t>(address >> 32),
-              static_cast<uint32_t>(mask >> 32));
+  SetConfig(at, Width::k32, static_cast<uint32_t>(address) | flags);
+  if (flags & pci::kBar64) SetConfig(at + 4, Width::k32, static_cast<uint32_t>(address >> 32));
+  SetBarMask(index, size);
+}
+
+void SimFunction::SetBarMask(int index, uint64_t size) {
+  BarState& bar = bars_[static_cast<size_t>(index)];
+  bar.size = size;
+  const uint32_t at = pci::kConfigBar0 + 4 * static_cast<uint32_t>(index);
+  for (uint32_t b = 0; b < (bar.is_64bit ? 8u : 4u); ++b) {
+    const auto mask = static_cast<uint8_t>(~(size - 1) >> (8 * b));
+    writable_[at + b] = mask;
+    config_[at + b] &= b == 0 ? mask | pci::kBarFlags : mask;
   }
-  bars_[index].size = size;
 }
 
 void SimFunction::AddMemoryBar(int index, uint64_t size, bool is_64bit) {
@@ -144,6 +151,8 @@ void SimFunction::MakeResizable(int index, uint64_t sizes) {
       static_cast<uint32_t>(sizes >> 28) << 16 | now << 8 | 1 << 5 | static_cast<uint32_t>(index),
       0x3f00);
   bar.memory.resize(std::bit_floor(sizes) << 20);
+  resizable_ = index;
+  sizes_ = sizes;
 }
 
 absl::Span<uint8_t> SimFunction::memory(int index) { return absl::MakeSpan(bars_[index].memory); }
@@ -225,7 +234,17 @@ absl::Status SimFunction::DoWriteConfig(uint32_t offset, Width width, uint32_t v
     uint8_t& byte = config_[offset + b];
     byte = static_cast<uint8_t>((byte & ~mask) | (static_cast<uint8_t>(value >> (8 * b)) & mask));
   }
+  ApplyChosenSize();
   return absl::OkStatus();
+}
+
+void SimFunction::ApplyChosenSize() {
+  if (resizable_ < 0) return;
+  BarState& bar = bars_[static_cast<size_t>(resizable_)];
+  const int n = config_[kResizableAt + 9] & 0x3f;
+  const uint64_t size = n < 43 ? uint64_t{1} << (n + 20) : 0;
+  if (size == bar.size || size > bar.memory.size() || (sizes_ >> n & 1) == 0) return;
+  SetBarMask(resizable_, size);
 }
 
 uint64_t SimFunction::BarAddress(int index) const {

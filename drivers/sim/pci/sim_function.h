@@ -82,6 +82,9 @@ class SimFunction final : public pci::Function {
   absl::Status DoResizeBar(int index, uint64_t size) override;
 
   void SetBar(int index, uint64_t size, uint32_t flags);
+  void SetBarMask(int index, uint64_t size);
+  // What a write to the Resizable BAR capability has chosen.
+  void ApplyChosenSize();
   uint64_t BarAddress(int index) const;
   absl::StatusOr<uint64_t> ReadBar(int index, uint64_t offset, pci::Width width);
   absl::Status WriteBar(int index, uint64_t offset, pci::Width width, uint64_t value);
@@ -92,6 +95,8 @@ class SimFunction final : public pci::Function {
   std::array<uint8_t, kConfigSize> config_ = {};
   std::array<uint8_t, kConfigSize> writable_ = {};  // bits that a write changes
   std::array<BarState, kBars> bars_;
+  int resizable_ = -1;
+  uint64_t sizes_ = 0;
   uint64_t next_address_ = 0xd000'0000;
   std::function<void()> on_reset_;
   std::map<uint64_t, uint8_t*> host_pages_;  // by physical address
