@@ -72,9 +72,6 @@ constexpr char kJsonText[] =
     "[begin, end), image_sha256, image_problems, different_sectors, sectors_to_write, and after an "
     "incomplete flash next_sector and resume.";
 
-constexpr char kExitText[] =
-    "0 when all is done, 1 after an error or a refusal, 2 for wrong usage.";
-
 constexpr char kExamplesText[] =
     "  amdflash info\n"
     "  amdflash dump before.bin\n"
@@ -128,7 +125,6 @@ int Main(int argc, char** argv) {
   flags.AddSection("COMMANDS", kCommandsText);
   flags.AddSection("REHEARSAL", kRehearsalText);
   flags.AddSection("JSON", kJsonText);
-  flags.AddSection("EXIT STATUS", kExitText);
   flags.AddSection("EXAMPLES", kExamplesText);
   flags.ParseOrExit(argc, argv);
 
