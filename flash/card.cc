@@ -15,6 +15,7 @@
 #include "drivers/sim/amd/navi31_flash.h"
 #include "drivers/sim/spi/gd25lq16e.h"
 #include "flash/fault_registers.h"
+#include "flash/pci_card.h"
 #include "flash/sim_card.h"
 
 namespace tg::flash {
@@ -165,10 +166,9 @@ absl::Status CheckCardOptions(const CardOptions& options) {
 absl::StatusOr<std::unique_ptr<Card>> OpenCard(const CardOptions& options, Path path,
                                                bool writable) {
   if (absl::StartsWith(options.transport, "sim:")) return OpenSimulated(options, path, writable);
-  return absl::NotFoundError(
-      absl::StrCat("no supported ", options.transport,
-                   " AMD GPU found: this version has no access to PCI and USB devices; rehearse "
-                   "with --transport sim:FILE"));
+  // Registers are written more boldly through ROM_SW than through the firmware: cards of this
+  // machine, which may be in use, have to be asked for.
+  return OpenPciCard(options.transport, /*pci_in_auto=*/path == Path::kFirmware, options.device);
 }
 
 }  // namespace tg::flash
