@@ -60,15 +60,17 @@ template <int kBytes, int kStride>
 void Exchange2(Wave& w, const MicroOp& u) {
   EachLane(w, [&](int lane) {
     uint32_t old[2][2] = {};
-    for (int i = 0; i < 2; ++i) {  // One after the other, should the addresses be the same.
+    uint8_t* at[2];
+    for (int i = 0; i < 2; ++i) {  // Both are read before either is written.
       uint32_t offset = u.inst.Get(i == 0 ? Mod::kOffset0 : Mod::kOffset1) * kBytes * kStride;
-      uint64_t address = static_cast<uint64_t>(Address(w, u, lane)) + offset;
-      uint8_t* at = LdsBytes(w, address, kBytes, true, true, lane);
-      if (at == nullptr) continue;
+      at[i] = LdsBytes(w, static_cast<uint64_t>(Address(w, u, lane)) + offset, kBytes, true, true,
+                       lane);
+      if (at[i] != nullptr) std::memcpy(old[i], at[i], kBytes);
+    }
+    for (int i = 0; i < 2; ++i) {
       int data = i == 0 ? u.memory.vdata : u.memory.vdata1;
       uint32_t next[2] = {w.row(data)[lane], kBytes == 8 ? w.row(data + 1)[lane] : 0};
-      std::memcpy(old[i], at, kBytes);
-      std::memcpy(at, next, kBytes);
+      if (at[i] != nullptr) std::memcpy(at[i], next, kBytes);
     }
     for (int d = 0; d < kBytes / 2; ++d) {
       w.row(u.memory.vdst + d)[lane] = old[d / (kBytes / 4)][d % (kBytes / 4)];

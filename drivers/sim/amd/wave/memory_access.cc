@@ -236,7 +236,7 @@ void RunLds(Wave& w, const MicroOp& u) {
   ForLanes(w, u, [&](int lane) -> uint8_t* {
     uint64_t address = (m.vaddr >= 0 ? w.row(m.vaddr)[lane] : 0) + static_cast<uint64_t>(m.offset);
     if (Misaligned(w, a, address, lane)) return nullptr;
-    if (a.bytes >= 4) address &= ~uint64_t{3};  // The low bits are ignored.
+    if (a.kind == K::kAtomic) address &= ~uint64_t{3};  // The low bits are ignored.
     return LdsBytes(w, address, a.bytes, a.kind != K::kLoad, a.kind == K::kAtomic, lane);
   });
 }

@@ -214,7 +214,13 @@ bool Matches(const Justification& j, absl::string_view isa, absl::string_view op
              absl::string_view text) {
   if (j.isa != "*" && j.isa != isa) return false;
   absl::string_view pattern = j.op;
-  if (absl::ConsumePrefix(&pattern, "text:")) return absl::StrContains(text, pattern);
+  // "OP text:PART" wants both, "text:PART" the latter.
+  size_t at = pattern.find("text:");
+  if (at != absl::string_view::npos) {
+    if (!absl::StrContains(text, pattern.substr(at + 5))) return false;
+    pattern = absl::StripAsciiWhitespace(pattern.substr(0, at));
+    if (pattern.empty()) return true;
+  }
   return absl::ConsumeSuffix(&pattern, "*") ? absl::StartsWith(op, pattern) : op == pattern;
 }
 

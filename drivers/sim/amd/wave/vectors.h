@@ -22,7 +22,7 @@ namespace tg::amd::sim {
 struct Justification {
   std::string isa;  // "gfx11", "gfx12", "gfx950" or "*".
   std::string
-      op;  // Recorded opcode name, '*' at its end matches the rest; or text:PART of the text.
+      op;  // Recorded opcode name, '*' at its end matches the rest; text:PART of the text, or both.
   std::string extent;  // How far results may be apart: see justified.txt.
   std::string reason;
 };
