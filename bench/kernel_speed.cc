@@ -125,13 +125,16 @@ void Measure(const NamedKernel& k, const render::Renderer& renderer, const Optio
   std::fflush(stdout);
 }
 
-// The kernel with its operands packed, as the scheduler does it.
-NamedKernel Packed(NamedKernel k, const render::Target& target) {
+// The kernel with its operands packed, as the scheduler does it, after the kernels that pack them.
+std::vector<NamedKernel> Packed(NamedKernel k, const render::Target& target) {
+  std::vector<NamedKernel> kernels;
   while (auto p = FindPack(k.ast, target)) {
+    kernels.push_back({.name = "  pack for the next", .ast = p->pack, .flops = 0});
     k.ast = p->kernel;
     k.name += "+";
   }
-  return k;
+  kernels.push_back(std::move(k));
+  return kernels;
 }
 
 void Run(const Options& options) {
@@ -158,6 +161,17 @@ void Run(const Options& options) {
                                Matmul(1024, 1024, 1024, false, false),
                                Matmul(1024, 1024, 1024, false, true),
                                Matmul(1024, 1024, 1024, true, false),
+                               Matmul(512, 512, 512, false, false),
+                               Matmul(512, 512, 512, false, true),
+                               Matmul(2048, 2048, 2048, false, false),
+                               Matmul(2048, 2048, 2048, false, true),
+                               Matmul(128, 3072, 768, false, false),
+                               Matmul(128, 768, 3072, false, false),
+                               Matmul(128, 4096, 4096, false, true),
+                               Matmul(16, 3072, 768, false, false),
+                               Matmul(16, 4096, 4096, false, true),
+                               Matmul(1, 4096, 4096, false, false),
+                               Matmul(1, 4096, 4096, false, true),
                                Elementwise({90000}),
                                Elementwise({512, 32, 48, 48}),
                                Transpose(4096, 4096),
@@ -167,7 +181,9 @@ void Run(const Options& options) {
                                RowWise(4096, 1024),
                                MaxPool(512, 10, 10, 32)}) {
     if (k.name.find(options.name) == std::string::npos) continue;
-    Measure(Packed(k, renderer->target()), *renderer, options, peak);
+    for (const NamedKernel& part : Packed(k, renderer->target())) {
+      Measure(part, *renderer, options, peak);
+    }
   }
 }
 

@@ -19,6 +19,14 @@ constexpr CacheLevel kCaches[] = {{24 * 1024 / kLineBytes, 2}, {640 * 1024 / kLi
 constexpr size_t kMaxPermuted = 4;
 constexpr double kWorthwhile = 0.9;
 
+// Whether the estimates below hold: one loop nest, sizes known.
+bool HasOrder(const Kernel& kernel, const AccessMap& map) {
+  const std::vector<int>& outputs = map.outputs().outputs;
+  if (map.nests.size() > 2 || map.nests[0].outputs.size() != outputs.size()) return false;
+  return std::all_of(outputs.begin(), outputs.end(),
+                     [&kernel](int r) { return kernel.roots()[r].size >= 1; });
+}
+
 class OutputOrder {
  public:
   OutputOrder(const Kernel& kernel, const AccessMap& map, const Tile& tile)
@@ -29,7 +37,10 @@ class OutputOrder {
     for (const auto& [root, f] : tile.upcasts) Expand(root, f);
   }
 
-  std::vector<int> Run() {
+  // Lines that come from behind the second-level cache, in the best order.
+  double Fetched() const { return Traffic(Run(), kCaches[1].lines); }
+
+  std::vector<int> Run() const {
     std::vector<int> outputs = map_.outputs().outputs;
     std::vector<size_t> at;  // positions of the loops that are left
     std::vector<int> loops;
@@ -56,7 +67,7 @@ class OutputOrder {
 
  private:
   void Expand(int root, int64_t by) {
-    if (root >= 0) extent_[root] = by;
+    if (root >= 0) extent_[root] *= by;
   }
   int64_t Trips(int root) const { return kernel_.roots()[root].padded / extent_[root]; }
 
@@ -125,12 +136,12 @@ double CacheLines(const Access& a, const std::vector<int64_t>& extent) {
 }
 
 std::vector<int> OrderOutputs(const Kernel& kernel, const AccessMap& map, const Tile& tile) {
-  const std::vector<int>& outputs = map.outputs().outputs;
-  if (map.nests.size() > 2 || map.nests[0].outputs.size() != outputs.size()) return outputs;
-  for (int r : outputs) {
-    if (kernel.roots()[r].size < 1) return outputs;
-  }
+  if (!HasOrder(kernel, map)) return map.outputs().outputs;
   return OutputOrder(kernel, map, tile).Run();
+}
+
+double LinesFetched(const Kernel& kernel, const AccessMap& map, const Tile& tile) {
+  return HasOrder(kernel, map) ? OutputOrder(kernel, map, tile).Fetched() : 0;
 }
 
 std::vector<int> OrderReduces(const AccessMap& map, const Nest& nest) {

@@ -19,6 +19,10 @@ double CacheLines(const Access& a, const std::vector<int64_t>& extent);
 // between the caches. Kernels with several loop nests keep their order.
 std::vector<int> OrderOutputs(const Kernel& kernel, const AccessMap& map, const Tile& tile);
 
+// Cache lines that the kernel fetches into a core's second-level cache with its outputs in that
+// order; 0 for kernels with several loop nests.
+double LinesFetched(const Kernel& kernel, const AccessMap& map, const Tile& tile);
+
 // The reduction roots of `nest`, outermost first: those that conditions depend on, so that the
 // conditions are decided outside; then by falling distance in memory.
 std::vector<int> OrderReduces(const AccessMap& map, const Nest& nest);

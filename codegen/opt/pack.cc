@@ -18,9 +18,15 @@ namespace {
 using ir::Op;
 using ir::UOp;
 
-constexpr double kMinUses = 16;       // of each element
-constexpr int64_t kMaxGrowth = 2;     // of the memory
-constexpr double kCopyCycles = 3;     // per element
+constexpr double kMinUses = 16;    // of each element
+constexpr int64_t kMaxGrowth = 2;  // of the memory
+constexpr double kCopyCycles = 1;  // per element
+constexpr double kTransposeCycles = 3.5;
+// Per cache line that is fetched while others are worked on, from the third-level cache or, where
+// the operands are larger than this, from memory.
+constexpr double kLineCycles = 3.5;
+constexpr double kMemoryLineCycles = 7;
+constexpr double kThirdLevelBytes = 16 << 20;
 constexpr double kWorthwhile = 0.85;  // of the time before
 // Wider lane axes are stored in panels of this many lanes: a panel is contiguous.
 constexpr int64_t kPanels[] = {64, 32};
@@ -36,7 +42,7 @@ class Packer {
 
   std::optional<OperandPack> Run() {
     const Tile now = ChooseTile(kernel_, map_, CoreOf(kernel_, map_, target_));
-    double best_cycles = now.cycles * kWorthwhile;
+    double best_cycles = Cycles(kernel_, map_, now) * kWorthwhile;
     std::optional<OperandPack> best;
     for (const Nest& nest : map_.nests) {
       if (!nest.reduce) continue;
@@ -48,7 +54,10 @@ class Packer {
           if (!packed.ok()) continue;
           const AccessMap map = AnalyzeAccesses(*packed);
           const Tile tile = ChooseTile(*packed, map, CoreOf(*packed, map, target_));
-          const double cycles = tile.cycles + kCopyCycles * static_cast<double>(pack.size);
+          const double cycles =
+              Cycles(*packed, map, tile) +
+              (map_.accesses[access].coef[lane] == 1 ? kCopyCycles : kTransposeCycles) *
+                  static_cast<double>(pack.size);
           if (cycles < best_cycles) {
             best_cycles = cycles;
             best = std::move(pack);
@@ -60,6 +69,13 @@ class Packer {
   }
 
  private:
+  static double Cycles(const Kernel& kernel, const AccessMap& map, const Tile& tile) {
+    double bytes = 0;
+    for (const Access& a : map.accesses) bytes += static_cast<double>(a.elements) * a.bytes;
+    return std::max(tile.cycles, LinesFetched(kernel, map, tile) *
+                                     (bytes > kThirdLevelBytes ? kMemoryLineCycles : kLineCycles));
+  }
+
   bool IsWritten(int slot) const {
     return std::any_of(map_.accesses.begin(), map_.accesses.end(),
                        [slot](const Access& a) { return a.store && a.slot == slot; });
@@ -144,15 +160,34 @@ class Packer {
                      .size = 1,
                      .pack = UOp(),
                      .kernel = UOp()};
-    std::vector<UOp> ranges, here;
+    std::vector<UOp> ranges, values, here;
+    std::optional<UOp> rows;  // the axis of neighbours in the operand, where that is another one
+    auto range = [id = 0](int64_t size) mutable { return ir::Range(size, id++); };
     ir::UOpMap copy;
     for (int r : layout) {
       const Root& root = kernel_.roots()[r];
       pack.size *= root.size;
       here.push_back(root.range);
-      ranges.push_back(ir::Range(root.size, static_cast<int>(ranges.size())));
-      copy.emplace(root.range, ranges.back());
+      const int64_t w = target_.vector_bytes / operand.dtype().bytes();
+      if (r == lane && a.coef[lane] != 1 && w > 1 && root.size % w == 0 && root.size > w) {
+        // A register of lanes at a time along the operand's rows: so few lines fit in the caches.
+        const UOp block = range(root.size / w), in_block = range(w);
+        ranges.push_back(block);
+        if (rows.has_value()) ranges.push_back(*rows);
+        ranges.push_back(in_block);
+        rows.reset();
+        values.push_back(block * w + in_block);
+      } else {
+        values.push_back(range(root.size));
+        if (a.coef[r] == 1 && r != lane && !rows.has_value()) {
+          rows = values.back();
+        } else {
+          ranges.push_back(values.back());
+        }
+      }
+      copy.emplace(root.range, values.back());
     }
+    if (rows.has_value()) ranges.insert(ranges.end() - 1, *rows);
 
     int users = 0, most = 0;
     for (const Access& other : map_.accesses) {
@@ -171,7 +206,7 @@ class Packer {
 
     const UOp source = ir::Param(1, operand.dtype(), operand.arg_as<ir::ParamArg>().size);
     const UOp target = ir::Param(0, operand.dtype(), pack.size);
-    const UOp to = UOp::Make(Op::kIndex, target.dtype(), {target, Place(layout, ranges)});
+    const UOp to = UOp::Make(Op::kIndex, target.dtype(), {target, Place(layout, values)});
     const UOp from = load(source, ir::Simplify(ir::Substitute(ir::GetIndex(a.index.src(1)), copy)));
     std::vector<UOp> end = {UOp::Make(Op::kStore, ir::kVoid, {to, from})};
     end.insert(end.end(), ranges.begin(), ranges.end());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <numeric>
 
 namespace tg::opt {
 namespace {
@@ -22,8 +23,21 @@ constexpr double kStreamCycles = 2;
 constexpr int64_t kPage = 4096;
 constexpr int64_t kManySteps = 64;
 constexpr double kFarFactor = 3;
+// Lines that fall on so few sets of the second-level cache that they push each other out come
+// from behind it each time. Its sets, of how many lines each the data at hand may take, and what a
+// line costs then.
+constexpr int64_t kLineBytes = 64;
+constexpr int64_t kSets = 1024;
+constexpr int64_t kLinesOfSet = 8;
+constexpr int64_t kManyBytes = 2048;  // between lines of such a column
+constexpr double kThrashCycles = 6;   // for each run of neighbouring lines
+constexpr double kThrashScalarCycles = 16;
+constexpr double kThrashLineCycles = 1.5;  // and for each line
 // Each further stream of such data disturbs the prefetchers.
 constexpr double kStreamPenalty = 0.02;
+// Rows of such data that are pages apart are read in runs: shorter ones cost more.
+constexpr int64_t kRunBytes = 1024;
+constexpr double kShortRunFactor = 2;
 // Reductions up to this length are expanded as a whole: the additions of several outputs overlap.
 constexpr double kShortReduction = 32;
 constexpr double kStoreCycles = 1;
@@ -66,6 +80,52 @@ double AccessCycles(const Access& a, bool stream, const Lanes& lane, const Core&
   }
   if (std::find(a.gate.begin(), a.gate.end(), true) != a.gate.end()) cycles += kGateCycles;
   return cycles;
+}
+
+// What one iteration of the reductions of `nest` costs where the lines of `a` thrash. Copies along
+// an axis whose elements are neighbours share lines.
+double ThrashCycles(const Access& a, const Nest& nest, const Tile& tile, const Lanes& lane) {
+  double runs = 1, lines = 1;
+  auto add = [&](int root, int64_t count) {
+    if (root < 0 || !a.DependsOn(root) || !Contains(nest.outputs, root)) return;
+    const double n = static_cast<double>(count);
+    const double step = static_cast<double>(std::abs(a.coef[root])) * a.bytes / kLineBytes;
+    if (a.irregular[root] || step > 1) runs *= n;
+    lines *= a.irregular[root] ? n : std::clamp(step * n, 1.0, n);
+  };
+  add(lane.root, lane.count);
+  for (const auto& [root, f] : tile.upcasts) add(root, f);
+  // Single elements: nothing is fetched ahead.
+  const bool lanes = lane.root >= 0 && a.DependsOn(lane.root);
+  return runs * (lanes ? kThrashCycles : kThrashScalarCycles) + lines * kThrashLineCycles;
+}
+
+// Whether `a` reads neighbours in lanes.
+bool ReadsRuns(const Access& a, const Lanes& lane) {
+  return lane.root >= 0 && a.coef[lane.root] == 1 && !a.irregular[lane.root];
+}
+
+// By how much the axis in lanes is expanded besides.
+int64_t LaneBlocks(const Tile& tile) {
+  for (const auto& [root, f] : tile.upcasts) {
+    if (root == tile.lane.root) return f;
+  }
+  return 1;
+}
+
+// Whether a column of `a`, one line for each iteration of the reductions of `nest`, does not stay
+// in the second-level cache.
+bool Thrashes(const Kernel& kernel, const Nest& nest, const Access& a) {
+  int64_t lines = 1, sets = 1;
+  for (int r : nest.reduces) {
+    const int64_t step = std::abs(a.coef[r]) * a.bytes;
+    if (a.irregular[r] || (step != 0 && step < kManyBytes)) return false;
+    if (step == 0) continue;
+    lines *= std::max<int64_t>(1, kernel.roots()[r].padded);
+    if (step % kLineBytes != 0) return false;
+    sets = std::max(sets, kSets / std::gcd(step / kLineBytes, kSets));
+  }
+  return lines > sets * kLinesOfSet;
 }
 
 class TileSearch {
@@ -152,6 +212,10 @@ class TileSearch {
       axes.erase(axes.begin(), axes.end() - kMaxUpcastAxes);
     }
     const Lanes& own = LaneOf(static_cast<int>(heaviest_), tile);
+    if (tile.lane.root >= 0 && !tile.lane.pad && own.root == tile.lane.root &&
+        ReadsDistantRuns(main, tile.lane)) {
+      axes.push_back(tile.lane.root);
+    }
     Expand(tile, axes, 0, core_.accumulators / Registers(own.count, core_));
   }
 
@@ -161,13 +225,24 @@ class TileSearch {
                                                                       : tile.reduce_lanes[nest];
   }
 
+  // Whether `nest` streams data that has its lanes in rows which are far apart.
+  bool ReadsDistantRuns(const Nest& nest, const Lanes& lane) const {
+    return std::any_of(nest.accesses.begin(), nest.accesses.end(), [&](int i) {
+      const Access& a = map_.accesses[i];
+      return ReadsRuns(a, lane) && StepsFar(kernel_, map_, nest, i) &&
+             std::all_of(nest.outputs.begin(), nest.outputs.end(),
+                         [&a](int r) { return a.DependsOn(r); });
+    });
+  }
+
   void Expand(Tile& tile, const std::vector<int>& axes, size_t at, int64_t room) {
     if (at == axes.size()) {
       if (!tile.upcasts.empty()) Consider(tile);
       return;
     }
     Expand(tile, axes, at + 1, room);
-    const int64_t n = kernel_.roots()[axes[at]].size;
+    int64_t n = kernel_.roots()[axes[at]].size;
+    if (axes[at] == tile.lane.root) n /= tile.lane.count;
     for (int64_t f = 2; f <= std::min({n, kMaxFactor, room}); ++f) {
       if (n % f != 0) continue;
       tile.upcasts.emplace_back(axes[at], f);
@@ -264,6 +339,7 @@ Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& ta
 
 bool StepsFar(const Kernel& kernel, const AccessMap& map, const Nest& nest, int access) {
   const Access& a = map.accesses[access];
+  if (Thrashes(kernel, nest, a)) return true;
   int64_t steps = 1;
   for (int r : nest.reduces) {
     if (a.coef[r] == 0) continue;
@@ -321,7 +397,14 @@ double NestCycles(const Kernel& kernel, const AccessMap& map, int nest, const Ti
       }
     }
     if (stream) times *= 1 + kStreamPenalty * (times - 1);
-    if (!stream && lane.root >= 0 && a.DependsOn(lane.root) && StepsFar(kernel, map, n, i)) {
+    if (stream && n.reduce && ReadsRuns(a, lane) && StepsFar(kernel, map, n, i) &&
+        lane.count * LaneBlocks(tile) * a.bytes < kRunBytes) {
+      times *= kShortRunFactor;
+    }
+    const bool far = !stream && n.reduce && StepsFar(kernel, map, n, i);
+    if (far && Thrashes(kernel, n, a)) {
+      memory += ThrashCycles(a, n, tile, lane);
+    } else if (far && lane.root >= 0 && a.DependsOn(lane.root)) {
       times *= kFarFactor;
     }
     memory += times * AccessCycles(a, stream, lane, core);

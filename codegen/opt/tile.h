@@ -22,9 +22,11 @@ struct Lanes {
 };
 
 struct Tile {
-  Lanes lane;                                    // of an output axis
-  std::vector<Lanes> reduce_lanes;               // by nest: of a reduction that `lane` is not in
-  std::vector<std::pair<int, int64_t>> upcasts;  // other output roots, and by how much
+  Lanes lane;                       // of an output axis
+  std::vector<Lanes> reduce_lanes;  // by nest: of a reduction that `lane` is not in
+  // Other output roots, and by how much; the one of `lane` where several blocks of lanes side by
+  // side make longer runs in memory.
+  std::vector<std::pair<int, int64_t>> upcasts;
   double cycles = 0;  // estimate for the whole kernel on one core, for comparisons only
   // Instructions that the expanded body has per operation, by nest.
   std::vector<int64_t> copies;
@@ -39,7 +41,8 @@ struct Core {
 Core CoreOf(const Kernel& kernel, const AccessMap& map, const render::Target& target);
 
 // Whether each iteration of a reduction of `nest` reads `access` a page or more further on: rows of
-// a large matrix. Lines of such a column fall on each other in the caches.
+// a large matrix. Lines of such a column fall on each other in the caches. Also where steps are
+// shorter but so regular that lines do not stay in the second-level cache.
 bool StepsFar(const Kernel& kernel, const AccessMap& map, const Nest& nest, int access);
 
 // Whether the body of `nest` has a condition between a reduction and the output `root` (is the tap
