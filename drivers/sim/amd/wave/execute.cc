@@ -75,7 +75,8 @@ struct Snapshot {
       if (std::equal(now, now + kRow, old)) continue;
       absl::StrAppendFormat(&text, " %s%d=[", r < kAccRow ? "v" : "a", r % kAccRow);
       for (int l = 0; l < w.size; ++l) {
-        absl::StrAppendFormat(&text, now[l] == old[l] ? "%s." : "%s%x", l == 0 ? "" : " ", now[l]);
+        text += l == 0 ? "" : " ";
+        text += now[l] == old[l] ? "." : absl::StrFormat("%x", now[l]);
       }
       text += "]";
     }
