@@ -166,8 +166,7 @@ Json StatsJson(const amd::sim::LaunchStats& s) {
           {"other", s.other},
           {"lane_ops", s.lane_ops},
           {"bytes_read", s.bytes_read},
-          {"bytes_written", s.bytes_written},
-          {"lds_conflicts", s.lds_conflicts}};
+          {"bytes_written", s.bytes_written}};
 }
 
 absl::Status RunKernel(const Options& o) {
@@ -306,7 +305,7 @@ int Main(int argc, char** argv) {
   flags.SetDescription(
       "Executes the machine code of a code object on the CPU: gfx1100, gfx1201, gfx942 and gfx950. "
       "Prints "
-      "counts of instructions by class, bytes moved and LDS bank conflicts, and buffers after the "
+      "counts of instructions by class, bytes moved, and buffers after the "
       "run.\n\n"
       "--arg, which may come many times, gives the kernel's arguments in order: TYPE:VALUE for "
       "numbers, "

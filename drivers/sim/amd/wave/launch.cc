@@ -247,7 +247,6 @@ class Launcher {
       stats->lane_ops += w->lane_ops;
       stats->bytes_read += w->bytes_read;
       stats->bytes_written += w->bytes_written;
-      stats->lds_conflicts += w->lds_conflicts;
     }
   }
 
@@ -284,7 +283,6 @@ void LaunchStats::Add(const LaunchStats& o) {
   lane_ops += o.lane_ops;
   bytes_read += o.bytes_read;
   bytes_written += o.bytes_written;
-  lds_conflicts += o.lds_conflicts;
 }
 
 absl::StatusOr<LaunchStats> Launch(const Dispatch& d, Memory* memory,

@@ -56,7 +56,6 @@ struct LaunchStats {
   uint64_t lane_ops = 0;
   uint64_t bytes_read = 0;  // Global memory and scratch.
   uint64_t bytes_written = 0;
-  uint64_t lds_conflicts = 0;  // Cycles lost: extra accesses to the busiest bank.
 
   void Add(const LaunchStats& other);
 };
@@ -65,7 +64,7 @@ struct LaunchOptions {
   // Faults where silicon would read stale or wrong data: missing waits, registers never written,
   // misaligned memory, races for LDS, barriers that not all waves reach.
   bool strict = false;
-  // Counts by class, bytes and bank conflicts cost time; without them only workgroups, waves and
+  // Counts by class and bytes cost time; without them only workgroups, waves and
   // instructions are counted.
   bool count = false;
   uint64_t instruction_budget = 1'000'000'000;  // For each wave; more is an error, not a hang.

@@ -27,7 +27,7 @@ void Wave::Reset() {
   barrier_phase = 0;
   barrier_signalled = false;
   std::fill(std::begin(class_counts), std::end(class_counts), 0);
-  lane_ops = bytes_read = bytes_written = lds_conflicts = 0;
+  lane_ops = bytes_read = bytes_written = 0;
   set_exec(0);
   strict_state = strict ? std::make_unique<StrictState>() : nullptr;
 }

@@ -92,7 +92,6 @@ struct Wave {
   uint64_t lane_ops = 0;
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
-  uint64_t lds_conflicts = 0;
   std::unique_ptr<StrictState> strict_state;
 
   uint32_t* row(int r) { return vgpr + r * kRow; }
