@@ -120,8 +120,8 @@ absl::StatusOr<uint32_t> Asm24::Complete(uint8_t type, uint64_t address, int byt
     case 4:
       return absl::AbortedError("TLP completion status: Completer Abort");
     default:
-      return absl::DataLossError(
-          absl::StrFormat("TLP completion status: Reserved (0b%03b)", data[4] >> 5));
+      return absl::DataLossError(absl::StrCat("TLP completion status: Reserved (0b", data[4] >> 7,
+                                              data[4] >> 6 & 1, data[4] >> 5 & 1, ")"));
   }
   uint32_t word = 0;
   for (size_t i = 0; i < 4; ++i) word |= uint32_t{data[i]} << (8 * i);

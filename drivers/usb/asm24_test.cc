@@ -133,6 +133,20 @@ TEST_F(Asm24Test, CompletionsThatDoNotCome) {
   EXPECT_EQ(registers->Read32(0).value(), 5u);
 }
 
+TEST_F(Asm24Test, CompletionsThatSaySo) {
+  const auto card = Open().value();
+  const auto registers = card->MapBar(5).value();
+  auto error = [&](uint8_t status) {
+    sim_->SpoilCompletion(status);
+    return registers->Read32(0).status();
+  };
+  EXPECT_EQ(error(2).message(), "TLP completion status: Config Retry");
+  EXPECT_EQ(error(2).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(error(4).message(), "TLP completion status: Completer Abort");
+  EXPECT_EQ(error(6).message(), "TLP completion status: Reserved (0b110)");
+  EXPECT_TRUE(registers->Read32(0).ok());
+}
+
 TEST_F(Asm24Test, NobodyThere) {
   const auto card = Open().value();
   const auto registers = card->MapBar(5).value();

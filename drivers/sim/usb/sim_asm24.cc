@@ -1,6 +1,7 @@
 #include "drivers/sim/usb/sim_asm24.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 
@@ -167,6 +168,7 @@ absl::Status SimAsm24::ControlOut(uint8_t request, uint16_t value, uint16_t inde
   } else {
     return Unknown(request);
   }
+  if (type != 0x60 && spoiled_ != 0) Complete(0, std::exchange(spoiled_, uint8_t{0}));
   if (type != 0x60 && lost_ > 0) {
     --lost_;
     completion_[7] = 1;

@@ -27,6 +27,8 @@ class SimAsm24 final : public usb::Transport {
   void Unplug() { unplugged_ = true; }
   // That many completions do not come.
   void LoseCompletions(int count) { lost_ = count; }
+  // The next completion has this status.
+  void SpoilCompletion(uint8_t status) { spoiled_ = status; }
   // The state that the link has when it should be up.
   void set_link_state(uint8_t state) { link_state_ = state; }
 
@@ -59,6 +61,7 @@ class SimAsm24 final : public usb::Transport {
   bool power_ = false;
   bool unplugged_ = false;
   int lost_ = 0;
+  uint8_t spoiled_ = 0;
   std::array<uint8_t, 8> completion_ = {};
   // A stream that has been announced.
   uint16_t stream_ = 0;
