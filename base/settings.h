@@ -35,6 +35,13 @@
       "prints 1 devices and schedules, 2 kernels with times, 3 buffers and opts, 4 source, "       \
       "5 the graph, 6 linear uops, 7 disassembly")                                                 \
   INT(kBeam, "BEAM", 0, 0, 1000, "width of the kernel search; 0: heuristics only")                 \
+  INT(kBeamPadTo, "BEAM_PADTO", 0, 0, 1, "1: searches pad axes, too")                              \
+  INT(kBeamUpcastMax, "BEAM_UPCAST_MAX", 256, 1, 65536, "most expanded iterations of a candidate") \
+  INT(kBeamLocalMax, "BEAM_LOCAL_MAX", 1024, 1, 65536, "most work items in a candidate's group")   \
+  INT(kBeamUopsMax, "BEAM_UOPS_MAX", 3000, 1, 1000000, "most instructions of a candidate")         \
+  INT(kBeamTimeoutSec, "BEAM_TIMEOUT_SEC", 10, 1, 3600,                                            \
+      "seconds after which a candidate that is measured is stopped")                               \
+  INT(kBeamDebug, "BEAM_DEBUG", 0, 0, 2, "1: prints results of searches; 2: how they got there")   \
   INT(kNoOpt, "NOOPT", 0, 0, 1, "1: kernels are lowered as they are, without any optimization")    \
   INT(kJit, "JIT", 1, 0, 2, "0: a Jit runs its function each time; 2: capture without batching")   \
   INT(kJitBatchSize, "JIT_BATCH_SIZE", 32, 0, 1000000,                                             \

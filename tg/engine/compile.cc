@@ -24,6 +24,7 @@
 #include "tg/engine/code_version.h"
 #include "tg/engine/kernel_record.h"
 #include "tg/engine/renderers.h"
+#include "tg/engine/search.h"
 
 namespace tg::engine {
 namespace {
@@ -37,6 +38,7 @@ struct CompileTarget {
   std::shared_ptr<drivers::Device> device;
   const render::Renderer* renderer;
   int threads;
+  bool searchable = false;  // this machine's processor, whose kernels can be timed
   // All settings that change the code, besides the target.
   std::string settings;
 };
@@ -53,6 +55,7 @@ absl::StatusOr<CompileTarget> ResolveTarget(const std::string& device_name) {
   t.renderer = *renderer;
   const bool threads = base::Get(base::kThreads) != 0 && t.renderer->target().has_threads;
   t.threads = threads ? t.device->capabilities().max_threads : 1;
+  t.searchable = target->device == "CPU" && t.device->capabilities().runs_programs;
   t.settings =
       absl::StrCat(t.renderer->target().name, " threads ", t.threads, " noopt ",
                    base::Get(base::kNoOpt), " beam ", base::Get(base::kBeam), " transcendental ",
@@ -105,7 +108,9 @@ absl::StatusOr<KernelRecord> CompileThroughDiskCache(const UOp& ast, const Compi
 }
 
 absl::StatusOr<LoadedKernelRef> Build(const UOp& ast, const CompileTarget& t) {
-  absl::StatusOr<KernelRecord> record = CompileThroughDiskCache(ast, t);
+  // Before the disk cache of programs: what an interrupted search found is not to stay.
+  const UOp kernel_ast = t.searchable ? SearchKernel(ast, *t.renderer, t.threads) : ast;
+  absl::StatusOr<KernelRecord> record = CompileThroughDiskCache(kernel_ast, t);
   if (!record.ok()) return record.status();
   auto kernel = std::make_shared<LoadedKernel>();
   kernel->name = std::move(record->name);
