@@ -209,7 +209,7 @@ class CpuTimer : public search::Timer {
 
  private:
   double Limit(double cutoff) const {
-    return std::min(options_.limit, options_.grace + 10 * cutoff);
+    return std::min(options_.limit, options_.grace + 3 * cutoff);
   }
 
   absl::Status Start() {

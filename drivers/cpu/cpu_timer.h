@@ -16,9 +16,9 @@ namespace tg::drivers {
 
 struct CpuTimerOptions {
   // Seconds after which a candidate is killed, loading and all runs together. With a cutoff it is
-  // earlier: `grace` and ten times the cutoff.
+  // earlier: `grace` and three times the cutoff.
   double limit = 10;
-  double grace = 0.5;
+  double grace = 0.05;
   // Runs after the first one; the least time of them counts. They end after `enough` seconds.
   int runs = 5;
   double enough = 0.05;
