@@ -1,5 +1,5 @@
 // Decoding thread traces: packets alone, with waves, with waves and instructions; MB/s and
-// packets/s on one core, and how many times the reference decoder's speed that is.
+// packets/s on one core, and how many times the speed of a decoder in Python that is.
 //
 // The traces are made by the encoder with the mix of packets that traces of a matrix product have
 // on a gfx1100 (RDNA 3) and a gfx950 (CDNA) card. Their size, 32 MB, is beyond the caches.
@@ -21,7 +21,7 @@ namespace tg::sqtt {
 namespace {
 
 // A decoder in Python on a machine of this kind, over traces of real cards: packets a second.
-constexpr double kReferencePackets = 1.75e6;
+constexpr double kPythonPackets = 1.75e6;
 
 // Waves that run a loop of vector instructions, loads and a branch, over and over.
 constexpr uint32_t kLoop[] = {
@@ -102,7 +102,7 @@ void Report(benchmark::State& state, uint64_t packets, size_t bytes) {
   using benchmark::Counter;
   const double total = static_cast<double>(packets) * static_cast<double>(state.iterations());
   state.counters["packets/s"] = Counter(total, Counter::kIsRate);
-  state.counters["x reference"] = Counter(total / kReferencePackets, Counter::kIsRate);
+  state.counters["x Python"] = Counter(total / kPythonPackets, Counter::kIsRate);
   state.SetBytesProcessed(static_cast<int64_t>(bytes) * state.iterations());
 }
 

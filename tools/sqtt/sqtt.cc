@@ -49,7 +49,7 @@ exit status: 0 done, 1 a file could not be read or written, 2 the command line i
 )";
 
 volatile std::sig_atomic_t g_interrupted = 0;
-void OnInterrupt(int) { g_interrupted = 1; }
+void OnInterrupt(int signal) { g_interrupted = signal; }
 
 struct Options {
   std::string path, argument;
@@ -140,7 +140,7 @@ int PrintEach(const TraceSet& set, const Options& o,
     first = false;
   }
   if (o.json) list.End();
-  return g_interrupted != 0 ? 130 : status;
+  return g_interrupted != 0 ? 128 + g_interrupted : status;
 }
 
 int Packets(const TraceSet& set, const Options& o) {
@@ -187,7 +187,7 @@ int Packets(const TraceSet& set, const Options& o) {
     }
   }
   if (o.json) list.End();
-  return g_interrupted != 0 ? 130 : status;
+  return g_interrupted != 0 ? 128 + g_interrupted : status;
 }
 
 int Stats(const TraceSet& set, const Options& o) {
@@ -205,7 +205,7 @@ int Stats(const TraceSet& set, const Options& o) {
     first = false;
   }
   Print("}}\n");
-  return g_interrupted != 0 ? 130 : status;
+  return g_interrupted != 0 ? 128 + g_interrupted : status;
 }
 
 int WriteTo(const std::string& file, absl::string_view contents) {
@@ -368,6 +368,7 @@ int Main(int argc, char** argv) {
   }
 
   std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
   absl::StatusOr<TraceSet> set = LoadTraceSet(
       base::ResolveUserPath(o.path), o.elf.empty() ? "" : base::ResolveUserPath(o.elf), o.arch);
   if (!set.ok()) {
