@@ -147,7 +147,8 @@ struct IndexBuilder {
         uint32_t mask = static_cast<uint32_t>(f.mask[0]) & 0xff800000u;
         if (((top << 23) & mask) != (static_cast<uint32_t>(f.value[0]) & mask)) continue;
         here.push_back(static_cast<uint16_t>(i));
-        if (f.key.hi < 32 && f.key.lo < 23) {
+        // The part of the opcode below the top bits; a layout that has one instruction has none.
+        if (f.key.hi >= 0 && f.key.hi < 32 && f.key.lo < 23) {
           lo = std::min(lo, f.key.lo);
           hi = std::max(hi, std::min(f.key.hi, 22));
         }
@@ -157,6 +158,8 @@ struct IndexBuilder {
         lo = 0;
         bits = 0;
       }
+      // More would be a table of megabytes for one value of the top bits.
+      if (bits > 16) Fail("the index for top bits " + std::to_string(top) + " needs too many bits");
       text += "{" + std::to_string(lo) + "," + std::to_string(bits) + "," +
               std::to_string(starts->size()) + "},";
       uint32_t key_mask = ((1u << bits) - 1) << lo;

@@ -41,7 +41,7 @@ struct FormDraft {
   int op_sel_count = 0, op_sel_mask = 0;
   bool literal = false;
   bool hide_op_sel_hi = false;
-  Range key;
+  Range key{-1, 0};  // Of the opcode, as Layout::op: hi is -1 where there is none.
   std::vector<OperandDraft> operands;
   std::vector<ModDraft> mods;
   std::set<std::string> reads, writes;
