@@ -5,8 +5,6 @@
 // Times are the best of several runs. llvm-mc's are those of the whole process less those of an
 // empty file. Memory is what assembling allocates at its peak, without the source.
 #include <malloc.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,11 +22,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/check.h"
+#include "base/process.h"
 #include "codegen/isa/amd/arch.h"
 #include "codegen/isa/amd/asm.h"
 #include "codegen/isa/amd/print.h"
-
-extern char** environ;
 
 namespace {
 
@@ -125,15 +122,9 @@ std::string Source() {
   return text;
 }
 
-bool Spawn(std::vector<std::string> args) {
-  std::vector<char*> argv;
-  for (std::string& a : args) argv.push_back(a.data());
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  if (posix_spawnp(&child, argv[0], nullptr, nullptr, argv.data(), environ) != 0) return false;
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+bool Succeeds(const std::vector<std::string>& args) {
+  const absl::StatusOr<base::ProcessResult> run = base::RunProcess(args, {.share_streams = true});
+  return run.ok() && run->status == 0;
 }
 
 void Report(const char* what, double ours, double llvm) {
@@ -199,10 +190,10 @@ int Main() {
   };
   double llvm_assemble = 0;
   double llvm_disassemble = 0;
-  if (Spawn(with(assembler, base + ".empty"))) {
+  if (Succeeds(with(assembler, base + ".empty"))) {
     bool good = true;
     const auto time = [&](const std::vector<std::string>& args, const std::string& file) {
-      return Best(3, [&] { good = Spawn(with(args, file)) && good; });
+      return Best(3, [&] { good = Succeeds(with(args, file)) && good; });
     };
     const double empty = time(assembler, base + ".empty");
     llvm_assemble = time(assembler, base + ".s") - empty;

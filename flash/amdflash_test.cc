@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/run_tool.h"
 #include "base/runfiles.h"
 #include "flash/test_image.h"
 #include "gmock/gmock.h"
@@ -31,9 +32,7 @@ using ::testing::StartsWith;
 
 class AmdflashTest : public ::testing::Test {
  protected:
-  struct Outcome {
-    int status;
-    std::string out, err;
+  struct Outcome : base::ProcessResult {
     nlohmann::json Json() const { return nlohmann::json::parse(out); }
   };
 
@@ -61,14 +60,9 @@ class AmdflashTest : public ::testing::Test {
     return std::filesystem::exists(absl::StrCat(dir_, "/", name));
   }
 
-  // The tool in a shell, in the test's folder.
+  // The tool in the test's folder.
   Outcome Run(const std::string& args) {
-    static const std::string tool =
-        std::filesystem::absolute(*base::FindRunfile("flash/amdflash")).string();
-    const int status = std::system(absl::StrCat("cd '", dir_, "' && BUILD_WORKING_DIRECTORY= '",
-                                                tool, "' ", args, " >out 2>err </dev/null")
-                                       .c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Read("out"), Read("err")};
+    return {base::RunTool("flash/amdflash", args, {.directory = dir_})};
   }
   Outcome Sim(const std::string& args) { return Run("--transport sim:card.bin " + args); }
 
@@ -113,8 +107,7 @@ TEST_F(AmdflashTest, AFailedDumpLeavesTheOldFile) {
   for (const auto& file : std::filesystem::directory_iterator(dir_)) {
     files.push_back(file.path().filename().string());
   }
-  EXPECT_THAT(files,
-              ::testing::UnorderedElementsAre("d.bin", "stock.bin", "card.bin", "out", "err"));
+  EXPECT_THAT(files, ::testing::UnorderedElementsAre("d.bin", "stock.bin", "card.bin"));
 }
 
 TEST_F(AmdflashTest, FlashesAndVerifies) {

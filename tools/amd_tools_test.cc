@@ -1,26 +1,18 @@
 // amd_asm and amd_disasm from their command lines to their files and exit status.
-#include <sys/wait.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/runfiles.h"
+#include "base/run_tool.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
 namespace tg::tools {
 namespace {
 
-struct Outcome {
-  int status;
-  std::string out;
-  std::string err;
-};
+using Outcome = base::ProcessResult;
 
 std::string ReadAll(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -32,10 +24,7 @@ std::string ReadAll(const std::string& path) {
 std::string Temp(const std::string& name) { return testing::TempDir() + "/" + name; }
 
 Outcome RunTool(const std::string& tool, const std::string& args) {
-  const std::string program = *base::FindRunfile("tools/" + tool);
-  const int status =
-      std::system(absl::StrCat(program, " ", args, " >", Temp("out"), " 2>", Temp("err")).c_str());
-  return {WEXITSTATUS(status), ReadAll(Temp("out")), ReadAll(Temp("err"))};
+  return base::RunTool("tools/" + tool, args);
 }
 
 constexpr char kSource[] = R"(.text

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/process.h"
 #include "codegen/object/amd_code_object_writer.h"
 #include "codegen/object/mutate_file.h"
 #include "gtest/gtest.h"
@@ -192,31 +193,27 @@ TEST(AmdCodeObjectTest, DamagedFilesNeverCrash) {
   }
 }
 
-std::string OutputOf(const std::string& command) {
-  std::string output;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return output;
-  char buffer[4096];
-  while (size_t n = std::fread(buffer, 1, sizeof(buffer), pipe)) output.append(buffer, n);
-  pclose(pipe);
-  return output;
+// What a program prints, warnings included.
+std::string OutputOf(const std::vector<std::string>& command) {
+  const absl::StatusOr<base::ProcessResult> run = base::RunProcess(command);
+  return run.ok() ? run->out + run->err : "";
 }
 
 TEST(AmdCodeObjectTest, LlvmsToolsReadWhatItWrites) {
-  if (OutputOf("llvm-readelf-22 --version 2>/dev/null").empty()) {
+  if (OutputOf({"llvm-readelf-22", "--version"}).empty()) {
     GTEST_SKIP() << "llvm-readelf-22 is not installed";
   }
   const std::string path = testing::TempDir() + "/written.co";
   for (const char* processor : {"gfx1100", "gfx1201", "gfx942", "gfx950"}) {
     std::ofstream(path, std::ios::binary) << *WriteAmdCodeObject(SampleSpec(processor));
-    const std::string text = OutputOf("llvm-readelf-22 -a --notes " + path + " 2>&1");
+    const std::string text = OutputOf({"llvm-readelf-22", "-a", "--notes", path});
     EXPECT_FALSE(absl::StrContains(text, "warning")) << text;
     EXPECT_FALSE(absl::StrContains(text, "error")) << text;
     EXPECT_TRUE(absl::StrContains(text, absl::StrCat(", ", processor))) << text;
     EXPECT_TRUE(absl::StrContains(text, "AMDGPU - HSA")) << text;
     EXPECT_TRUE(absl::StrContains(text, ".symbol:         first.kd")) << text;
     const std::string kernel =
-        OutputOf("llvm-objdump-22 -D --disassemble-symbols=first.kd " + path + " 2>&1");
+        OutputOf({"llvm-objdump-22", "-D", "--disassemble-symbols=first.kd", path});
     EXPECT_TRUE(absl::StrContains(kernel, ".amdhsa_kernel first")) << kernel;
     EXPECT_TRUE(absl::StrContains(kernel, ".amdhsa_kernarg_size 16")) << kernel;
   }

@@ -3,14 +3,12 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
-#include "base/runfiles.h"
+#include "base/run_tool.h"
 #include "drivers/pci/device_lock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -146,12 +144,10 @@ TEST_F(AmSmiTest, ACardThatAProgramDrives) {
 }
 
 TEST_F(AmSmiTest, Tool) {
-  const std::string tool =
-      std::filesystem::absolute(base::FindRunfile("tools/am_smi/am_smi").value()).string();
   auto run = [&](const std::string& args) {
-    const int status = std::system(
-        absl::StrCat(tool, " --root ", root_, " ", args, " >", root_, "/out 2>&1").c_str());
-    return std::pair{WEXITSTATUS(status), base::ReadFile(root_ + "/out").value()};
+    const base::ProcessResult r =
+        base::RunTool("tools/am_smi/am_smi", absl::StrCat("--root ", root_, " ", args));
+    return std::pair{r.status, r.out + r.err};
   };
   EXPECT_EQ(run("--list"), (std::pair<int, std::string>{0, "no AMD GPU\n"}));
   EXPECT_EQ(run("--json"), (std::pair<int, std::string>{0, "{\"gpus\":[]}\n"}));

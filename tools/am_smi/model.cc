@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/process.h"
 #include "drivers/pci/device_lock.h"
 #include "drivers/pci/lock_holders.h"
 
@@ -113,8 +114,6 @@ bool IsAmdGpu(const fs::path& device) {
   return absl::StartsWith(type, "0x03") || absl::StartsWith(type, "0x12");
 }
 
-std::string CommandOf(pid_t pid) { return TextOr(absl::StrCat("/proc/", pid, "/comm"), ""); }
-
 // Users of kernel drivers, from the files that they opened: fdinfo has "drm-pdev:\t0000:03:00.0"
 // and "drm-memory-vram:\t123 KiB". A process may have several such files of one client.
 void AddDrmClients(std::map<std::string, std::vector<Process>>* by_bus) {
@@ -145,7 +144,7 @@ void AddDrmClients(std::map<std::string, std::vector<Process>>* by_bus) {
       clients[bus][client] = bytes;
     }
     for (const auto& [bus, files] : clients) {
-      Process p{pid, CommandOf(pid), 0.0};
+      Process p{pid, base::ProcessName(pid), 0.0};
       for (const auto& [client, bytes] : files) *p.vram_bytes += bytes;
       (*by_bus)[bus].push_back(p);
     }
@@ -179,7 +178,7 @@ Gpu ReadGpu(const fs::path& device, const std::string& root) {
     if (!holders.ok()) {
       gpu.note = absl::StrCat("its lock cannot be trusted: ", holders.status().message());
     } else {
-      for (pid_t pid : holders->pids) gpu.processes.push_back({pid, CommandOf(pid), std::nullopt});
+      for (pid_t pid : holders->pids) gpu.processes.push_back({pid, base::ProcessName(pid), std::nullopt});
       gpu.locked = !holders->pids.empty();
     }
   }

@@ -1,8 +1,6 @@
 #include "tools/hcq_smi/hcq_smi.h"
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,11 +16,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "base/process.h"
 #include "drivers/pci/device_lock.h"
 #include "drivers/pci/lock_holders.h"
 #include "nlohmann/json.hpp"
-
-extern char** environ;
 
 namespace tg::hcq_smi {
 namespace {
@@ -89,13 +86,6 @@ json ToJson(const Device& d) {
   if (!d.error.ok()) j["error"] = std::string(d.error.message());
   if (d.holders.incomplete) j["incomplete"] = true;
   return j;
-}
-
-std::string CommandOf(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/comm"));
-  std::string name;
-  std::getline(file, name);
-  return name;
 }
 
 }  // namespace
@@ -226,7 +216,7 @@ int KillPids(const Options& o, const Host& host) {
                       "look at the file and remove it if it is not yours");
       }
       for (pid_t pid : d.holders.pids) {
-        const json entry = {{"pid", pid}, {"pci_bus", d.bus}, {"command", CommandOf(pid)}};
+        const json entry = {{"pid", pid}, {"pci_bus", d.bus}, {"command", base::ProcessName(pid)}};
         if (!o.json) {
           host.print(absl::StrCat(o.dry_run ? "Would kill" : "Killing", " process ", pid,
                                   " (which uses ", d.bus, ")"));
@@ -264,18 +254,9 @@ Host Host::Real(const std::vector<std::string>& command_line) {
     std::fprintf(stderr, "%s\n", std::string(line).c_str());
   };
   host.run = [](const std::vector<std::string>& args) -> absl::StatusOr<int> {
-    std::vector<char*> argv;
-    for (const std::string& a : args) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    pid_t pid;
-    if (int error = posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
-        error != 0) {
-      return absl::ErrnoToStatus(error, absl::StrCat("cannot run ", args[0]));
-    }
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    absl::StatusOr<base::ProcessResult> result = base::RunProcess(args, {.share_streams = true});
+    if (!result.ok()) return result.status();
+    return result->status;
   };
   if (geteuid() != 0) {
     host.become_root = [command_line] {

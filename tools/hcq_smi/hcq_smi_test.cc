@@ -10,10 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "base/runfiles.h"
+#include "base/run_tool.h"
 #include "drivers/pci/device_lock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -24,10 +26,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Outcome {
-  int status;
-  std::string out, err;
-};
+using Outcome = base::ProcessResult;
 
 class HcqSmiTest : public ::testing::Test {
  protected:
@@ -82,15 +81,10 @@ class HcqSmiTest : public ::testing::Test {
     return pid;
   }
 
-  Outcome RunTool(const std::string& args, const std::string& settings = "") {
-    static const std::string tool =
-        std::filesystem::absolute(base::FindRunfile("tools/hcq_smi/hcq_smi").value()).string();
-    const int status =
-        std::system(absl::StrCat("PATH=", root_, "/bin:$PATH ", settings, " ", tool, " --root ",
-                                 root_, " ", args, " >", root_, "/out 2>", root_, "/err")
-                        .c_str());
-    return {WEXITSTATUS(status), base::ReadFile(root_ + "/out").value(),
-            base::ReadFile(root_ + "/err").value()};
+  Outcome RunTool(const std::string& args, std::vector<std::string> environment = {}) {
+    environment.push_back(absl::StrCat("PATH=", root_, "/bin:", std::getenv("PATH")));
+    return base::RunTool("tools/hcq_smi/hcq_smi", absl::StrCat("--root ", root_, " ", args),
+                         {.environment = std::move(environment)});
   }
 
   std::string root_;
@@ -176,7 +170,7 @@ TEST_F(HcqSmiTest, Rmmod) {
   EXPECT_EQ(removed.status, 0);
   EXPECT_EQ(removed.out, "Removing kernel modules: nvidia_drm, nvidia\n");
   EXPECT_EQ(Calls(), "modprobe -r nvidia_drm nvidia\n");
-  const Outcome failed = RunTool("nv rmmod --sudoless", "TOOL_STATUS=3");
+  const Outcome failed = RunTool("nv rmmod --sudoless", {"TOOL_STATUS=3"});
   EXPECT_EQ(failed.status, 3);
   EXPECT_EQ(failed.err, "Failed to unload all modules — they may be in use.\n");
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
+#include "base/run_tool.h"
 #include "base/runfiles.h"
 #include "drivers/pci/config_space.h"
 #include "drivers/pci/device_lock.h"
@@ -67,9 +68,8 @@ TEST(RemotePci, ServesDevicesOfThisMachine) {
 }
 
 TEST(RemotePci, Mistakes) {
-  const std::string program = base::FindRunfile("tools/remote_pci/remote_pci").value();
-  auto run = [&](const std::string& args) {
-    return WEXITSTATUS(std::system((program + " " + args + " >/dev/null 2>&1").c_str()));
+  auto run = [](const std::string& args) {
+    return base::RunTool("tools/remote_pci/remote_pci", args).status;
   };
   EXPECT_EQ(run("65536"), 2);
   EXPECT_EQ(run("x"), 2);

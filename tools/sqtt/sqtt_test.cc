@@ -1,10 +1,10 @@
 // The tool from its command line to what it prints, on the folders of testdata/sqtt.
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/run_tool.h"
 #include "base/runfiles.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,10 +16,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-struct Outcome {
-  int status;
-  std::string out, err;
-};
+using Outcome = base::ProcessResult;
 
 std::string Folder(absl::string_view name) {
   const std::string file =
@@ -27,15 +24,7 @@ std::string Folder(absl::string_view name) {
   return std::filesystem::path(file).parent_path().string();
 }
 
-Outcome RunTool(const std::string& args) {
-  static const std::string tool =
-      std::filesystem::absolute(base::FindRunfile("tools/sqtt/sqtt").value()).string();
-  const std::string dir = ::testing::TempDir();
-  const int status =
-      std::system(absl::StrCat(tool, " ", args, " >", dir, "/out 2>", dir, "/err").c_str());
-  return {WEXITSTATUS(status), base::ReadFile(dir + "/out").value(),
-          base::ReadFile(dir + "/err").value()};
-}
+Outcome RunTool(const std::string& args) { return base::RunTool("tools/sqtt/sqtt", args); }
 
 TEST(SqttTest, StatsEqualWhatIsExpected) {
   for (const char* name : {"gfx1100", "gfx1201", "gfx950"}) {

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <random>
 #include <set>
@@ -14,6 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/process.h"
 #include "codegen/isa/amd/asm.h"
 #include "codegen/isa/amd/decode.h"
 #include "codegen/isa/amd/encode.h"
@@ -61,19 +61,17 @@ std::set<std::string> RandomInstructions(Isa isa, int* forms_covered) {
 
 // What llvm-mc prints for the lines of `input`: texts by the bytes that LLVM has for them.
 std::multimap<std::string, std::string> LlvmTextsOfOneRun(const std::string& input,
-                                                          const char* options,
+                                                          const std::vector<std::string>& options,
                                                           const char* processor, bool rdna) {
-  const std::string path = testing::TempDir() + "/roundtrip.txt";
-  std::ofstream(path) << input;
-  const std::string command =
-      absl::StrCat("llvm-mc-22 -triple=amdgcn -mcpu=", processor,
-                   rdna ? " -mattr=+real-true16 " : " ", options, " ", path, " 2>/dev/null");
+  std::vector<std::string> command = {"llvm-mc-22", "-triple=amdgcn",
+                                      absl::StrCat("-mcpu=", processor)};
+  if (rdna) command.push_back("-mattr=+real-true16");
+  command.insert(command.end(), options.begin(), options.end());
   std::multimap<std::string, std::string> texts;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return texts;
-  char line[2048];
-  while (std::fgets(line, sizeof(line), pipe) != nullptr) {
-    const std::string text = line;
+  const absl::StatusOr<base::ProcessResult> run = base::RunProcess(command, {.input = input});
+  if (!run.ok()) return texts;
+  for (const absl::string_view line : absl::StrSplit(run->out, '\n')) {
+    const std::string text(line);
     const size_t comment = text.find(" encoding: [");
     if (comment == std::string::npos) continue;
     const std::string bytes = text.substr(comment + 12, text.find(']', comment) - comment - 12);
@@ -86,14 +84,13 @@ std::multimap<std::string, std::string> LlvmTextsOfOneRun(const std::string& inp
     while (!body.empty() && (body.back() == '/' || body.back() == ' ')) body.pop_back();
     texts.emplace(hex, body);
   }
-  pclose(pipe);
   return texts;
 }
 
 // In portions: some words end llvm-mc with an assertion, and then nothing after them is printed.
 std::multimap<std::string, std::string> LlvmTexts(const std::vector<std::string>& lines,
-                                                  const char* options, const char* processor,
-                                                  bool rdna) {
+                                                  const std::vector<std::string>& options,
+                                                  const char* processor, bool rdna) {
   constexpr size_t kPortion = 2500;
   std::multimap<std::string, std::string> texts;
   for (size_t i = 0; i < lines.size(); i += kPortion) {
@@ -113,7 +110,7 @@ struct Case {
 class RoundtripTest : public testing::TestWithParam<Case> {};
 
 TEST_P(RoundtripTest, LlvmsTextGivesOurBytes) {
-  if (std::system("llvm-mc-22 --version >/dev/null 2>&1") != 0) {
+  if (!base::RunProcess({"llvm-mc-22", "--version"}).ok()) {
     GTEST_SKIP() << "llvm-mc-22 is not installed";
   }
   const auto [processor, arch] = GetParam();
@@ -125,10 +122,10 @@ TEST_P(RoundtripTest, LlvmsTextGivesOurBytes) {
     std::string& line = words.emplace_back();
     for (size_t i = 0; i < hex.size(); i += 2) absl::StrAppend(&line, "0x", hex.substr(i, 2), " ");
   }
-  const auto printed = LlvmTexts(words, "--disassemble -show-encoding", processor, rdna);
+  const auto printed = LlvmTexts(words, {"--disassemble", "-show-encoding"}, processor, rdna);
   std::vector<std::string> lines;
   for (const auto& [hex, text] : printed) lines.push_back(text);
-  const auto again = LlvmTexts(lines, "-show-encoding", processor, rdna);
+  const auto again = LlvmTexts(lines, {"-show-encoding"}, processor, rdna);
   int same = 0;
   int lossy = 0;
   int bad = 0;

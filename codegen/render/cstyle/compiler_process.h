@@ -10,8 +10,7 @@
 
 namespace tg::render {
 
-// Runs `arguments` (the first is looked up in PATH; no shell) and returns what it writes to
-// standard output. Streams are anonymous memory: no pipe that could fill up, no files. Errors:
+// Runs `arguments` as base::RunProcess does and returns what it writes to standard output. Errors:
 // NotFound, no such program; Internal, it could not be run, died, or exited with another status
 // than 0; its standard error (at most 16 KiB of it) is in the message. Thread safe.
 absl::StatusOr<std::string> RunCompiler(const std::vector<std::string>& arguments,
