@@ -38,13 +38,9 @@ class Counter {
         out_->traced.cu = static_cast<uint8_t>(Bits(raw, 17, 15));
         return;
       case PacketType::kInst:
-        ++out_->ops[Bits(raw, 19, 13)];
-        return;
       case PacketType::kInstRdna4:
-        ++out_->ops[Bits(raw, 19, 12)];
-        return;
       case PacketType::kCdnaInst:
-        ++out_->ops[Bits(raw, 15, 11)];
+        ++out_->ops[InstOp(type, raw)];
         return;
       case PacketType::kAluExec: {
         const uint64_t src = Bits(raw, 7, 6);
@@ -152,6 +148,33 @@ std::vector<PcTotals> TotalsByPc(absl::Span<const IssuedInst> insts, const Progr
   return hit;
 }
 
+std::array<ClassTotals, kNumInstClasses> TotalsByClass(const Analysis& analysis) {
+  std::array<ClassTotals, kNumInstClasses> totals;
+  for (const IssuedInst& i : analysis.insts) {
+    ClassTotals& t = totals[static_cast<int>(ClassOf(analysis.summary.layout, i.packet, i.op))];
+    ++t.count;
+    t.cycles += i.duration;
+    t.stall += i.stall;
+  }
+  return totals;
+}
+
+std::vector<double> AverageWaves(absl::Span<const Wave> waves, uint64_t from, uint64_t to,
+                                 int buckets) {
+  std::vector<double> average(static_cast<size_t>(buckets));
+  const double origin = static_cast<double>(from);
+  const double width = (static_cast<double>(to) - origin) / buckets;
+  for (const Wave& w : waves) {
+    const double begin = (static_cast<double>(w.start) - origin) / width;
+    const double end = (static_cast<double>(w.end) - origin) / width;
+    for (int b = std::max(0, static_cast<int>(begin)); b < buckets && b < end; ++b) {
+      average[static_cast<size_t>(b)] +=
+          std::min(end, b + 1.0) - std::max(begin, static_cast<double>(b));
+    }
+  }
+  return average;
+}
+
 Occupancy ComputeOccupancy(absl::Span<const Wave> waves, int buckets) {
   Occupancy o;
   if (waves.empty()) return o;
@@ -186,16 +209,7 @@ Occupancy ComputeOccupancy(absl::Span<const Wave> waves, int buckets) {
     o.simds.push_back(s);
   }
   if (buckets <= 0 || o.end == o.begin) return o;
-  const double width = static_cast<double>(o.end - o.begin) / buckets;
-  o.average_by_bucket.assign(static_cast<size_t>(buckets), 0);
-  for (const Wave& w : waves) {
-    const double from = static_cast<double>(w.start - o.begin) / width;
-    const double to = static_cast<double>(w.end - o.begin) / width;
-    for (int b = static_cast<int>(from); b < buckets && b < to; ++b) {
-      o.average_by_bucket[static_cast<size_t>(b)] +=
-          std::min(to, b + 1.0) - std::max(from, static_cast<double>(b));
-    }
-  }
+  o.average_by_bucket = AverageWaves(waves, o.begin, o.end, buckets);
   return o;
 }
 

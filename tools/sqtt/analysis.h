@@ -69,6 +69,17 @@ struct PcTotals {
 // Those that were hit, by address.
 std::vector<PcTotals> TotalsByPc(absl::Span<const IssuedInst> insts, const Program& program);
 
+// Of the instructions of one class, over all waves.
+struct ClassTotals {
+  uint64_t count = 0, cycles = 0, stall = 0;
+};
+std::array<ClassTotals, kNumInstClasses> TotalsByClass(const Analysis& analysis);
+
+// How many waves ran, on average over each of `buckets` equal parts of the time from `from` to
+// `to`.
+std::vector<double> AverageWaves(absl::Span<const Wave> waves, uint64_t from, uint64_t to,
+                                 int buckets);
+
 // How full a SIMD was between the first start and the last end of any wave of the trace.
 struct SimdOccupancy {
   WaveSlot simd;  // Its slot is 0.

@@ -149,12 +149,12 @@ std::string SummaryJson(const Analyzed& a) {
                      {"LDS", n.executions.lds},   {"LDS_ALT", n.executions.lds_alt},
                      {"VMEM", n.executions.vmem}, {"VMEM_ALT", n.executions.vmem_alt}};
   json classes = json::object();
-  for (const IssuedInst& i : n.insts) {
-    json& c = classes[std::string(InstClassName(ClassOf(n.summary.layout, i.packet, i.op)))];
-    if (c.is_null()) c = {{"instructions", 0}, {"cycles", 0}, {"stall", 0}};
-    c["instructions"] = c["instructions"].get<uint64_t>() + 1;
-    c["cycles"] = c["cycles"].get<uint64_t>() + i.duration;
-    c["stall"] = c["stall"].get<uint64_t>() + i.stall;
+  const std::array<ClassTotals, kNumInstClasses> totals = TotalsByClass(n);
+  for (int c = 0; c < kNumInstClasses; ++c) {
+    const ClassTotals& t = totals[c];
+    if (t.count == 0) continue;
+    classes[std::string(InstClassName(static_cast<InstClass>(c)))] = {
+        {"instructions", t.count}, {"cycles", t.cycles}, {"stall", t.stall}};
   }
   j["classes"] = classes;
   j["problems"] = Problems(n);

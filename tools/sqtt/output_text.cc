@@ -185,25 +185,16 @@ std::string SummaryText(const Analyzed& a, bool color) {
                     e.vmem_alt, "\n");
   }
   if (!n.insts.empty()) {
-    struct Sums {
-      uint64_t count = 0, cycles = 0, stall = 0;
-    };
-    std::array<Sums, kNumInstClasses> sums;
+    const std::array<ClassTotals, kNumInstClasses> totals = TotalsByClass(n);
     uint64_t all = 0;
-    for (const IssuedInst& i : n.insts) {
-      Sums& s = sums[static_cast<int>(ClassOf(n.summary.layout, i.packet, i.op))];
-      ++s.count;
-      s.cycles += i.duration;
-      s.stall += i.stall;
-      all += i.duration + i.stall;
-    }
+    for (const ClassTotals& t : totals) all += t.cycles + t.stall;
     Table table({{"class"},
                  {"instructions", Table::kRight},
                  {"cycles", Table::kRight},
                  {"stall", Table::kRight},
                  {"of the waves' time", Table::kRight}});
     for (int c = 0; c < kNumInstClasses; ++c) {
-      const Sums& s = sums[c];
+      const ClassTotals& s = totals[c];
       if (s.count == 0) continue;
       table.AddRow({std::string(InstClassName(static_cast<InstClass>(c))), absl::StrCat(s.count),
                     absl::StrCat(s.cycles), absl::StrCat(s.stall),

@@ -132,6 +132,14 @@ constexpr bool IsRealTimeMark(PacketType type, uint64_t raw) {
                                                    : false;
 }
 
+// INST.op, CDNA_INST.op; -1 for packets without.
+constexpr int InstOp(PacketType type, uint64_t raw) {
+  return type == PacketType::kInst        ? static_cast<int>(Bits(raw, 19, 13))
+         : type == PacketType::kInstRdna4 ? static_cast<int>(Bits(raw, 19, 12))
+         : type == PacketType::kCdnaInst  ? static_cast<int>(Bits(raw, 15, 11))
+                                          : -1;
+}
+
 // INST.op as the vendor's enumerations name it: "VALUB_16", "JUMP_NO"; "" for values without a
 // name.
 absl::string_view InstOpName(Layout layout, int op);

@@ -109,15 +109,7 @@ class Plot {
   void Chart() {
     y_ += 14;
     const int columns = width_ - kLabelWidth - kMargin;
-    std::vector<double> waves(static_cast<size_t>(columns));
-    const double width = static_cast<double>(to_ - from_) / columns;
-    for (const Wave& w : a_.waves) {
-      const double begin = (static_cast<double>(w.start) - static_cast<double>(from_)) / width;
-      const double end = (static_cast<double>(w.end) - static_cast<double>(from_)) / width;
-      for (int i = std::max(0, static_cast<int>(begin)); i < columns && i < end; ++i) {
-        waves[static_cast<size_t>(i)] += std::min(end, i + 1.0) - std::max(begin, double(i));
-      }
-    }
+    const std::vector<double> waves = AverageWaves(a_.waves, from_, to_, columns);
     const double top = waves.empty() ? 0 : *std::max_element(waves.begin(), waves.end());
     std::string points;
     for (int i = 0; i < columns; ++i) {

@@ -44,10 +44,7 @@ json Decoded(absl::Span<const uint8_t> bytes, const Program* program) {
       });
   if (!sum.ok()) return {{"error", sum.status().ToString()}};
   for (const Packet& p : packets) {
-    int op = -1;
-    if (p.type == PacketType::kInst) op = static_cast<int>(Bits(p.raw, 19, 13));
-    if (p.type == PacketType::kInstRdna4) op = static_cast<int>(Bits(p.raw, 19, 12));
-    if (p.type == PacketType::kCdnaInst) op = static_cast<int>(Bits(p.raw, 15, 11));
+    const int op = InstOp(p.type, p.raw);
     if (op >= 0) ++ops[std::string(InstOpName(sum->layout, op))];
   }
   json j = {{"size", bytes.size()},
