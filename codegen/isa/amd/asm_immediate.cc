@@ -60,11 +60,11 @@ bool Hwreg(Cursor* cursor, Isa isa, SymbolSource* symbols, int64_t* value, Parse
   int64_t size = 32;
   const std::string_view word = cursor->PeekWord();
   std::optional<uint32_t> named;
-  constexpr std::string_view kWave = "HW_REG_WAVE_";
-  if (isa == Isa::kGfx12 && word.substr(0, kWave.size()) == kWave) {
-    // The RDNA 4 manual's spelling.
-    named =
-        ValueOf(HwregNames(isa), absl::StrCat("HW_REG_", std::string(word.substr(kWave.size()))));
+  constexpr std::string_view kRegister = "HW_REG_";
+  if (isa == Isa::kGfx12 && word.substr(0, kRegister.size()) == kRegister) {
+    // The names of earlier generations, without WAVE_.
+    named = ValueOf(HwregNames(isa),
+                    absl::StrCat("HW_REG_WAVE_", std::string(word.substr(kRegister.size()))));
   }
   if (named) {
     id = *named;

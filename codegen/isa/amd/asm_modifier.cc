@@ -295,7 +295,7 @@ class Reader {
     cursor_.SkipBlanks();
     if (word == "TH_DEFAULT") return Put(s.mod, 0);
     if (word == "TH_LOAD_BYPASS" || word == "TH_STORE_BYPASS") return Put(s.mod, kThBypass);
-    if (word == "TH_STORE_WB") return Put(s.mod, 3);  // Of LLVM 19.
+    if (word == "TH_STORE_RT_WB") return Put(s.mod, 3);  // Of LLVM 19.
     if (word == "TH_ATOMIC_CASCADE_RT") return Put(s.mod, 4);
     if (word == "TH_ATOMIC_CASCADE_NT") return Put(s.mod, 6);
     for (const Access access : {Access::kLoad, Access::kStore, Access::kAtomic}) {

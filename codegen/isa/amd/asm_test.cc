@@ -8,6 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/isa/amd/asm_object.h"
+#include "codegen/isa/amd/names.h"
+#include "codegen/isa/amd/print.h"
 #include "codegen/object/amd_code_object.h"
 #include "gtest/gtest.h"
 
@@ -55,6 +57,20 @@ TEST(AsmTest, HalvesInBothSpellings) {
   EXPECT_EQ(Code("v_add_f16 v0.l, v1.l, v2.h"), Code("v_add_f16_e32 v0.l, v1.l, v2.h"));
   EXPECT_EQ(Code("v_add_f16_e64 v0.h, v1.l, v2.h"),
             Code("v_add_f16_e64 v0, v1, v2 op_sel:[0,1,1]"));
+}
+
+TEST(AsmTest, EveryHardwareRegisterThatIsPrintedIsTaken) {
+  for (Arch arch : {Arch::kGfx1100, Arch::kGfx1150, Arch::kGfx1201, Arch::kGfx942}) {
+    for (const Name& reg : HwregNames(IsaOf(arch))) {
+      const Assembly number =
+          Assemble(absl::StrCat("s_getreg_b32 s0, ", reg.value | 31 << 11), arch);
+      ASSERT_TRUE(number.ok());
+      std::string text;
+      ASSERT_EQ(Disassemble(number.text, arch, &text), 4);
+      EXPECT_NE(text.find(reg.name), std::string::npos) << text;
+      EXPECT_EQ(Code(text, arch), Hex(number.text)) << text;
+    }
+  }
 }
 
 TEST(AsmTest, LabelsForwardAndBackward) {

@@ -22,28 +22,29 @@ constexpr Name kHwregGfx11[] = {
 };
 
 constexpr Name kHwregGfx12[] = {
-    {1, "HW_REG_MODE"},
-    {2, "HW_REG_STATUS"},
-    {4, "HW_REG_STATE_PRIV"},
-    {5, "HW_REG_GPR_ALLOC"},
-    {6, "HW_REG_LDS_ALLOC"},
+    {1, "HW_REG_WAVE_MODE"},
+    {2, "HW_REG_WAVE_STATUS"},
+    {4, "HW_REG_WAVE_STATE_PRIV"},
+    {5, "HW_REG_WAVE_GPR_ALLOC"},
+    {6, "HW_REG_WAVE_LDS_ALLOC"},
     {7, "HW_REG_IB_STS"},
     {10, "HW_REG_PERF_SNAPSHOT_DATA"},
     {11, "HW_REG_PERF_SNAPSHOT_PC_LO"},
     {12, "HW_REG_PERF_SNAPSHOT_PC_HI"},
     {15, "HW_REG_PERF_SNAPSHOT_DATA1"},
     {16, "HW_REG_PERF_SNAPSHOT_DATA2"},
-    {17, "HW_REG_EXCP_FLAG_PRIV"},
-    {18, "HW_REG_EXCP_FLAG_USER"},
-    {19, "HW_REG_TRAP_CTRL"},
-    {20, "HW_REG_SCRATCH_BASE_LO"},
-    {21, "HW_REG_SCRATCH_BASE_HI"},
-    {23, "HW_REG_HW_ID1"},
-    {24, "HW_REG_HW_ID2"},
+    {17, "HW_REG_WAVE_EXCP_FLAG_PRIV"},
+    {18, "HW_REG_WAVE_EXCP_FLAG_USER"},
+    {19, "HW_REG_WAVE_TRAP_CTRL"},
+    {20, "HW_REG_WAVE_SCRATCH_BASE_LO"},
+    {21, "HW_REG_WAVE_SCRATCH_BASE_HI"},
+    {23, "HW_REG_WAVE_HW_ID1"},
+    {24, "HW_REG_WAVE_HW_ID2"},
+    {26, "HW_REG_WAVE_SCHED_MODE"},
     {29, "HW_REG_SHADER_CYCLES_LO"},
     {30, "HW_REG_SHADER_CYCLES_HI"},
-    {31, "HW_REG_DVGPR_ALLOC_LO"},
-    {32, "HW_REG_DVGPR_ALLOC_HI"},
+    {31, "HW_REG_WAVE_DVGPR_ALLOC_LO"},
+    {32, "HW_REG_WAVE_DVGPR_ALLOC_HI"},
 };
 
 constexpr Name kHwregCdna[] = {
@@ -247,7 +248,7 @@ constexpr Name kLoadHints[] = {
 };
 
 constexpr Name kStoreHints[] = {
-    {0, "TH_STORE_RT"},    {1, "TH_STORE_NT"},    {2, "TH_STORE_HT"},    {3, "TH_STORE_RT_WB"},
+    {0, "TH_STORE_RT"},    {1, "TH_STORE_NT"},    {2, "TH_STORE_HT"},    {3, "TH_STORE_WB"},
     {4, "TH_STORE_NT_RT"}, {5, "TH_STORE_RT_NT"}, {6, "TH_STORE_NT_HT"}, {7, "TH_STORE_NT_WB"},
 };
 
@@ -272,6 +273,8 @@ constexpr CounterField kDependency[] = {
 }  // namespace
 
 std::string_view NameOf(absl::Span<const Name> names, uint32_t value) {
+  // Most tables have a row for each value from 0 on.
+  if (value < names.size() && names[value].value == value) return names[value].name;
   for (const Name& n : names) {
     if (n.value == value) return n.name;
   }

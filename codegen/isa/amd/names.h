@@ -22,7 +22,7 @@ struct Name {
 std::string_view NameOf(absl::Span<const Name> names, uint32_t value);
 std::optional<uint32_t> ValueOf(absl::Span<const Name> names, std::string_view name);
 
-absl::Span<const Name> HwregNames(Isa isa);    // "HW_REG_MODE"
+absl::Span<const Name> HwregNames(Isa isa);    // "HW_REG_MODE", "HW_REG_WAVE_MODE"
 absl::Span<const Name> MessageNames(Isa isa);  // "MSG_INTERRUPT", and those that return a value.
 // What MSG_GS, MSG_GS_DONE and MSG_SYSMSG (CDNA) do. Empty for messages without.
 absl::Span<const Name> MessageOps(uint32_t message, Isa isa);

@@ -2,83 +2,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "codegen/isa/amd/names.h"
 #include "codegen/isa/amd/print_text.h"
 
 namespace tg::amd::internal {
 namespace {
-
-// RDNA: buffer formats by number (RDNA3 ISA, "Buffer image format"); those of gfx12 are the same.
-const char* const kFormats[] = {"INVALID",
-                                "8_UNORM",
-                                "8_SNORM",
-                                "8_USCALED",
-                                "8_SSCALED",
-                                "8_UINT",
-                                "8_SINT",
-                                "16_UNORM",
-                                "16_SNORM",
-                                "16_USCALED",
-                                "16_SSCALED",
-                                "16_UINT",
-                                "16_SINT",
-                                "16_FLOAT",
-                                "8_8_UNORM",
-                                "8_8_SNORM",
-                                "8_8_USCALED",
-                                "8_8_SSCALED",
-                                "8_8_UINT",
-                                "8_8_SINT",
-                                "32_UINT",
-                                "32_SINT",
-                                "32_FLOAT",
-                                "16_16_UNORM",
-                                "16_16_SNORM",
-                                "16_16_USCALED",
-                                "16_16_SSCALED",
-                                "16_16_UINT",
-                                "16_16_SINT",
-                                "16_16_FLOAT",
-                                "10_11_11_FLOAT",
-                                "11_11_10_FLOAT",
-                                "10_10_10_2_UNORM",
-                                "10_10_10_2_SNORM",
-                                "10_10_10_2_UINT",
-                                "10_10_10_2_SINT",
-                                "2_10_10_10_UNORM",
-                                "2_10_10_10_SNORM",
-                                "2_10_10_10_USCALED",
-                                "2_10_10_10_SSCALED",
-                                "2_10_10_10_UINT",
-                                "2_10_10_10_SINT",
-                                "8_8_8_8_UNORM",
-                                "8_8_8_8_SNORM",
-                                "8_8_8_8_USCALED",
-                                "8_8_8_8_SSCALED",
-                                "8_8_8_8_UINT",
-                                "8_8_8_8_SINT",
-                                "32_32_UINT",
-                                "32_32_SINT",
-                                "32_32_FLOAT",
-                                "16_16_16_16_UNORM",
-                                "16_16_16_16_SNORM",
-                                "16_16_16_16_USCALED",
-                                "16_16_16_16_SSCALED",
-                                "16_16_16_16_UINT",
-                                "16_16_16_16_SINT",
-                                "16_16_16_16_FLOAT",
-                                "32_32_32_UINT",
-                                "32_32_32_SINT",
-                                "32_32_32_FLOAT",
-                                "32_32_32_32_UINT",
-                                "32_32_32_32_SINT",
-                                "32_32_32_32_FLOAT"};
-// CDNA: data format and number format.
-const char* const kDataFormats[] = {"INVALID",     "8",          "16",          "8_8",
-                                    "32",          "16_16",      "10_11_11",    "11_11_10",
-                                    "10_10_10_2",  "2_10_10_10", "8_8_8_8",     "32_32",
-                                    "16_16_16_16", "32_32_32",   "32_32_32_32", "RESERVED_15"};
-const char* const kNumberFormats[] = {"UNORM", "SNORM", "USCALED",    "SSCALED",
-                                      "UINT",  "SINT",  "RESERVED_6", "FLOAT"};
 
 void Flag(const Inst& inst, Mod m, std::string_view text, Text* t) {
   if (inst.Get(m) != 0) {
@@ -96,14 +24,14 @@ void Number(std::string_view name, int64_t value, Text* t) {
 
 void PrintFormat(uint32_t v, Isa isa, Text* t) {
   if (IsRdna(isa)) {
-    if (v == 1) return;
+    if (v == kDefaultBufferFormat) return;
     *t += " format:";
     if (v > 63) {
       t->Decimal(v);
       return;
     }
-    *t += "[BUF_FMT_";
-    *t += kFormats[v];
+    *t += '[';
+    *t += NameOf(BufferFormats(), v);
     *t += ']';
     return;
   }
@@ -111,47 +39,42 @@ void PrintFormat(uint32_t v, Isa isa, Text* t) {
   if (data == 1 && number == 0) return;
   *t += " format:[";
   if (data != 1) {
-    *t += "BUF_DATA_FORMAT_";
-    *t += kDataFormats[data];
+    *t += NameOf(BufferDataFormats(), data);
   }
   if (number != 0) {
     if (data != 1) *t += ',';
-    *t += "BUF_NUM_FORMAT_";
-    *t += kNumberFormats[number];
+    *t += NameOf(BufferNumFormats(), number);
   }
   *t += ']';
 }
 
 void PrintTemporalHint(const Inst& inst, Text* t) {
-  static const char* const kLoad[] = {"", "NT", "HT", "LU", "NT_RT", "RT_NT", "NT_HT", nullptr};
-  static const char* const kStore[] = {"", "NT", "HT", "WB", "NT_RT", "RT_NT", "NT_HT", "NT_WB"};
   uint32_t th = inst.Get(Mod::kTh), scope = inst.Get(Mod::kScope);
   if (th == 0) return;
   std::string_view name = inst.form->name;
   *t += " th:";
   if (name.find("atomic") != std::string_view::npos) {
-    *t += "TH_ATOMIC_";
-    if (th & 4) {
-      if (scope >= 2) {
-        *t += th & 2 ? "CASCADE_NT" : "CASCADE_RT";
-      } else {
-        t->Hex(th);
-      }
+    if ((th & 4) == 0) {
+      *t += NameOf(TemporalHints(Access::kAtomic), th);
+    } else if (scope >= 2) {
+      *t += th & 2 ? "TH_ATOMIC_CASCADE_NT" : "TH_ATOMIC_CASCADE_RT";
     } else {
-      static const char* const kAtomic[] = {"", "RETURN", "NT", "NT_RETURN"};
-      *t += kAtomic[th & 3];
+      *t += "TH_ATOMIC_";
+      t->Hex(th);
     }
     return;
   }
-  bool store = name.find("store") != std::string_view::npos;
-  const char* hint = store ? kStore[th & 7] : kLoad[th & 7];
-  if (th == 3 && scope == 3) hint = "BYPASS";
-  if (hint == nullptr) {
-    t->Hex(th);
+  const bool store = name.find("store") != std::string_view::npos;
+  if (th == kThBypass && scope == kScopeSys) {
+    *t += store ? "TH_STORE_BYPASS" : "TH_LOAD_BYPASS";
     return;
   }
-  *t += store ? "TH_STORE_" : "TH_LOAD_";
-  *t += hint;
+  const std::string_view hint = NameOf(TemporalHints(store ? Access::kStore : Access::kLoad), th);
+  if (hint.empty()) {
+    t->Hex(th);
+  } else {
+    *t += hint;
+  }
 }
 
 void PrintCachePolicy(const Inst& inst, Text* t) {
@@ -162,9 +85,10 @@ void PrintCachePolicy(const Inst& inst, Text* t) {
   Flag(inst, Mod::kNt, "nt", t);
   Flag(inst, Mod::kSc1, "sc1", t);
   PrintTemporalHint(inst, t);
-  static const char* const kScopes[] = {"", " scope:SCOPE_SE", " scope:SCOPE_DEV",
-                                        " scope:SCOPE_SYS"};
-  *t += kScopes[inst.Get(Mod::kScope) & 3];
+  if (const uint32_t scope = inst.Get(Mod::kScope); scope != 0) {
+    *t += " scope:";
+    *t += NameOf(Scopes(), scope);
+  }
   Flag(inst, Mod::kNv, "nv", t);
 }
 
@@ -270,15 +194,13 @@ void PrintMemoryMods(const Inst& inst, Isa isa, Text* t) {
     case Format::kMimg:
     case Format::kVimage:
     case Format::kVsample: {
-      static const char* const kDims[] = {"1D",       "2D",       "3D",      "CUBE",
-                                          "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"};
       if (uint32_t v = inst.Get(Mod::kDmask); v != 0) {
         *t += " dmask:";
         t->Hex(v);
       }
       if (f.Has(Mod::kDim)) {
         *t += " dim:SQ_RSRC_IMG_";
-        *t += kDims[inst.Get(Mod::kDim) & 7];
+        *t += NameOf(ImageDims(), inst.Get(Mod::kDim));
       }
       Flag(inst, Mod::kUnorm, "unorm", t);
       PrintCachePolicy(inst, t);

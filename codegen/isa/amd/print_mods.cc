@@ -2,6 +2,7 @@
 // the order of each format's assembler string.
 #include <cstdint>
 
+#include "codegen/isa/amd/names.h"
 #include "codegen/isa/amd/print_text.h"
 #include "codegen/isa/amd/table_data.h"
 
@@ -106,21 +107,18 @@ void PrintOmod(const Inst& inst, Text* t) {
 }
 
 void PrintSdwa(const Inst& inst, Text* t) {
-  static const char* const kSels[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
-                                      "WORD_0", "WORD_1", "DWORD",  "?"};
-  static const char* const kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "?"};
   const Form& f = *inst.form;
   if (f.Has(Mod::kDstSel)) {
     *t += " dst_sel:";
-    *t += kSels[inst.Get(Mod::kDstSel) & 7];
+    *t += NameOf(SdwaSelects(), inst.Get(Mod::kDstSel));
     *t += " dst_unused:";
-    *t += kUnused[inst.Get(Mod::kDstUnused) & 3];
+    *t += NameOf(SdwaUnused(), inst.Get(Mod::kDstUnused));
   }
   *t += " src0_sel:";
-  *t += kSels[inst.Get(Mod::kSrc0Sel) & 7];
+  *t += NameOf(SdwaSelects(), inst.Get(Mod::kSrc0Sel));
   if (f.Has(Mod::kSrc1Sel)) {
     *t += " src1_sel:";
-    *t += kSels[inst.Get(Mod::kSrc1Sel) & 7];
+    *t += NameOf(SdwaSelects(), inst.Get(Mod::kSrc1Sel));
   }
 }
 
