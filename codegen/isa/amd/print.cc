@@ -89,12 +89,8 @@ void PrintInline(const Operand& o, DataType type, Text* t) {
     t->Decimal(o.code <= 192 ? o.code - 128 : 192 - o.code);
   } else if (o.code < code::kInlineInv2Pi) {
     *t += kFloats[o.code - code::kInlineFloat0];
-  } else if (Is64(type)) {
-    *t += "0.15915494309189532";
-  } else if (type == DataType::kF16 || type == DataType::kPkF16) {
-    *t += "0.15915494";
   } else {
-    *t += "0.15915494";
+    *t += Is64(type) ? "0.15915494309189532" : "0.15915494";
   }
 }
 
@@ -164,7 +160,11 @@ void PrintSpec(const Inst& inst, int i, Isa isa, Text* t) {
     if (spec.hidden) shown.mods &= static_cast<uint8_t>(~(kNeg | kAbs));
     // Scalar instructions read a literal's upper half or not; their text has all of it.
     bool scalar = inst.form->format <= Format::kSopp && o.kind == OperandKind::kLiteral;
-    internal::PrintOperand(shown, scalar ? DataType::kB32 : spec.type, isa, t);
+    // LLVM 22 gives 1/(2 pi) as RDNA 3's WMMA addend the digits of a double, whatever it adds to.
+    bool digits = o.code == code::kInlineInv2Pi && spec.cls == OperandClass::kSrcVgprOrConst &&
+                  IsRdna(isa) && isa != Isa::kGfx12;
+    DataType type = scalar ? DataType::kB32 : digits ? DataType::kF64 : spec.type;
+    internal::PrintOperand(shown, type, isa, t);
   }
 }
 

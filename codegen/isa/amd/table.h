@@ -233,7 +233,9 @@ enum class DataType : uint8_t {
   kFp6,
   kBf6,
   kFp4,
-  kIu8,
+  kI4,
+  kU4,
+  kIu8,  // Signed or unsigned, as neg_lo says.
   kIu4,
   kOther,
 };

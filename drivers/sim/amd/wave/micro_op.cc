@@ -58,7 +58,8 @@ uint64_t ConstantBits(const Operand& o, const OperandSpec& spec) {
                                          0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
   static constexpr uint16_t kHalves[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
                                          0xc000, 0x4400, 0xc400, 0x3118};
-  bool wide = spec.dwords == 2 && spec.type != DataType::kPkF32 && spec.type != DataType::kPkB32;
+  bool wide = spec.type == DataType::kF64 ||
+              (spec.dwords == 2 && spec.type != DataType::kPkF32 && spec.type != DataType::kPkB32);
   if (o.kind == OperandKind::kInline && o.code >= code::kInlineFloat0) {
     int i = o.code - code::kInlineFloat0;
     if (wide) {
