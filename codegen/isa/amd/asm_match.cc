@@ -215,6 +215,19 @@ int ScalarsRead(const Inst& inst) {
   return count;
 }
 
+// Of an atomic: the modifier one bit of which asks for a result.
+Mod ResultMod(const Form& form) {
+  return form.Has(Mod::kTh) ? Mod::kTh : form.Has(Mod::kSc0) ? Mod::kSc0 : Mod::kGlc;
+}
+
+// An atomic has a form with a result and one without, and the modifier must agree.
+bool ResultAgrees(const internal::FormData& data, const RawModifiers& modifiers) {
+  if (data.atomic == internal::kNoAtomic) return true;
+  const Mod m = ResultMod(data.form);
+  const bool asked = modifiers.Has(m) && (modifiers.values.Get(m) & 1) != 0;
+  return asked == (data.atomic == internal::kAtomicWithResult);
+}
+
 // DPP and SDWA are chosen by their modifiers.
 Extra ExtraOf(const RawModifiers& modifiers) {
   if (modifiers.present == 0) return Extra::kNone;
@@ -241,6 +254,21 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
     result.modifier = static_cast<Mod>(std::countr_zero(unknown));
     result.about_modifier = true;
     result.progress = form.num_operands == operands.size() ? 1 : 0;
+    return result;
+  }
+  if (!ResultAgrees(data, modifiers)) {
+    const bool wanted = data.atomic == internal::kAtomicWithResult;
+    result.modifier = ResultMod(form);
+    result.reason = result.modifier == Mod::kTh
+                        ? (wanted ? "an atomic with a result needs th:TH_ATOMIC_RETURN"
+                                  : "an atomic without a result takes no th:TH_ATOMIC_RETURN")
+                    : wanted ? "an atomic with a result needs glc or sc0"
+                             : "an atomic without a result takes no glc or sc0";
+    result.code = EncodeError::kModifier;
+    result.about_modifier = !wanted;
+    // FLAT tells the two by a register, the others by the modifier alone.
+    const bool flat = form.format >= Format::kFlat && form.format <= Format::kScratch;
+    result.progress = flat && form.num_operands == operands.size() ? 2 * kMaxOperands : 0;
     return result;
   }
   // In place: an instruction is a few hundred bytes.

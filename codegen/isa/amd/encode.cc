@@ -387,6 +387,13 @@ Problem Encoder::PlaceMods() {
     }
   }
   if ((set & ~has) != 0) return {EncodeError::kModifier, "the form has no such modifier"};
+  // Some modifiers are part of what a form is.
+  if ((writer_.w[0] & f_.mask[0]) != f_.value[0] || (writer_.w[1] & f_.mask[1]) != f_.value[1]) {
+    return {EncodeError::kModifier, f_.atomic == internal::kAtomicWithoutResult
+                                        ? "the form without a result takes no glc, sc0 or "
+                                          "returning th"
+                                        : "the form fixes this modifier's value"};
+  }
   return kFine;
 }
 

@@ -91,22 +91,6 @@ bool IsMatrix(std::string_view name) {
   return false;
 }
 
-// Loads and atomics of buffers, images and scalar memory have one field for what they read and
-// write.
-Role RoleOf(const Inst& inst, const OperandSpec& spec) {
-  if (spec.role != Role::kSrc) return spec.role;
-  if (spec.name != OperandName::kVdata && spec.name != OperandName::kSdata) return spec.role;
-  const std::string_view name = inst.form->name;
-  const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
-  if (has("atomic")) {
-    const bool returns =
-        inst.Get(Mod::kGlc) != 0 || inst.Get(Mod::kSc0) != 0 || (inst.Get(Mod::kTh) & 1) != 0;
-    return returns ? Role::kDstSrc : Role::kSrc;
-  }
-  const bool image = StartsWith(name, "image_") && !has("store");
-  return has("load") || image ? Role::kDst : Role::kSrc;
-}
-
 Effects EffectsOf(const Inst& inst, Isa isa) {
   const Form& form = *inst.form;
   const std::string_view name = form.name;
@@ -121,7 +105,7 @@ Effects EffectsOf(const Inst& inst, Isa isa) {
                              o.kind == OperandKind::kAccVgpr;
     if (!is_register) continue;
     const Registers r{o.code, o.dwords};
-    const Role role = RoleOf(inst, spec);
+    const Role role = spec.role;
     if (role == Role::kSrc || role == Role::kDstSrc) {
       e.reads.push_back(r);
       if (spec.name == OperandName::kSrc0 || spec.name == OperandName::kSrc1) {

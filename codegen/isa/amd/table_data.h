@@ -61,6 +61,9 @@ struct ModEnc {
   uint32_t initial;  // Of an instruction that does not say.
 };
 
+// Whether an atomic writes the value before to a register: glc, sc0 or the lowest bit of th.
+enum Atomic : uint8_t { kNoAtomic, kAtomicWithoutResult, kAtomicWithResult };
+
 struct FormData {
   Form form;
   const Enc* encs;
@@ -75,6 +78,7 @@ struct FormData {
   // Images: bits 1:0 further arguments, 2 a level or clamp, 3 gradients, 4 of 16 bits, 5 no
   // coordinates, 6 a ray.
   uint8_t image;
+  Atomic atomic;
   uint64_t mask[2];   // Bits that are the same in each such instruction,
   uint64_t value[2];  // and their values.
 };

@@ -125,8 +125,8 @@ void WriteForm(const FormDraft& f, Output* out) {
       std::to_string(f.op_sel_count) + "," + std::to_string(f.op_sel_mask) +
       ",Op::" + (f.name_y.empty() ? "kNone" : OpId(f.name_y)) + ",\"" + f.mnemonic_y + "\"," +
       std::to_string(f.split) + (f.hide_op_sel_hi ? ",true," : ",false,") +
-      std::to_string(f.image) + ",{" + Hex(f.mask[0]) + "," + Hex(f.mask[1]) + "},{" +
-      Hex(f.value[0]) + "," + Hex(f.value[1]) + "}},\n";
+      std::to_string(f.image) + "," + f.atomic + ",{" + Hex(f.mask[0]) + "," + Hex(f.mask[1]) +
+      "},{" + Hex(f.value[0]) + "," + Hex(f.value[1]) + "}},\n";
 }
 
 // The decoding index of one instruction set.

@@ -45,6 +45,7 @@ struct Token {
   std::string field, cls, type = "other";
   int bits = 0;  // The number in cls: width.
   std::string letters;
+  std::string role;  // "kDst" where it is not what the field's name says; else empty.
   bool neg = false, abs = false, hidden = false;
 };
 
@@ -60,6 +61,8 @@ Token ParseToken(const std::string& text, const std::string& where) {
     t.neg = m.find('n') != std::string::npos;
     t.abs = m.find('a') != std::string::npos;
     t.hidden = m.find('h') != std::string::npos;
+    if (m.find('r') != std::string::npos) t.role = "kDstSrc";
+    if (m.find('s') != std::string::npos) t.role = "kSrc";
     t.cls.resize(plus);
   }
   size_t dot = t.cls.find('.');
@@ -158,6 +161,7 @@ class Maker {
     std::vector<std::string> mods;
     int opcode_base = 0;
     int image = 0;
+    std::string atomic = "kNoAtomic";
     std::string family;
     bool literal = false;
     bool low_halves = false;
@@ -169,6 +173,7 @@ class Maker {
   void ExpandSmem(const Row& row);
   void ExpandBuffer(const Row& row);
   void ExpandImage(const Row& row);
+  void AddAccess(const Row& row, const Request& request, int isas);
   void Add(const Row& row, Request request, int isas);
   void Pair(const Row& x, const Row& y);
   void AddOperand(const Row& row, const Token& t, const Layout& layout, const Layout* overlay,
@@ -194,6 +199,13 @@ class Maker {
   static void FreeAt(const std::string& position, FormDraft* f) {
     int b = std::atoi(position.c_str());
     if (b < 128) Cover({b, b}, f, false, 0);
+  }
+  // Of an atomic: fixes the bit that asks for the value before, whatever it is called.
+  static void AskForResult(bool result, Request* r) {
+    r->atomic = result ? "kAtomicWithResult" : "kAtomicWithoutResult";
+    for (const char* bit : {"sc0", "glc", "th0"}) {
+      r->mods.push_back(std::string(bit) + (result ? "=1" : "=0"));
+    }
   }
   void Start(const Row& row, const Layout& layout, const Layout* overlay, FormDraft* f);
   void Store(FormDraft f);
@@ -254,9 +266,11 @@ void Maker::AddOperand(const Row& row, const Token& t, const Layout& layout, con
       Free(o.field, f);
     }
   }
-  o.role = StartsWith(t.field, "vdst") || StartsWith(t.field, "sdst") ? "kDst"
-           : o.kind == "kImm" || StartsWith(t.cls, "lit")             ? "kImm"
-                                                                      : "kSrc";
+  bool number = o.kind == "kImm" || o.kind == "kSmemOffset" || StartsWith(t.cls, "lit");
+  o.role = !t.role.empty()                                              ? t.role
+           : StartsWith(t.field, "vdst") || StartsWith(t.field, "sdst") ? "kDst"
+           : number                                                     ? "kImm"
+                                                                        : "kSrc";
   auto modifier = [&](const char* what) -> std::string {
     auto m = fields->find(t.field + "." + what);
     return m == fields->end() ? "255" : std::to_string(m->second[0].lo);
@@ -367,6 +381,7 @@ void Maker::Add(const Row& row, Request r, int isas) {
     f.isas = 1 << isa;
     f.mnemonic = row.name + r.suffix;
     f.image = r.image;
+    f.atomic = r.atomic;
     f.family = FormatId(r.family);
     bool cdna = isa >= 3;
     int base = r.opcode_base;
@@ -589,14 +604,26 @@ void Maker::ExpandFlat(const Row& row) {
         }
         size_t sve = fixed.find("sve=");
         if (sve != std::string::npos) r.mods.push_back(fixed.substr(sve, 5));
-        if (atomic) {
-          std::string bit = result ? "=1" : "=0";
-          r.mods.push_back(set == kCdnaSet ? "sc0" + bit : "glc" + bit);
-          if (set == kRdnaSet) r.mods.push_back("th0" + bit);
-        }
+        if (atomic) AskForResult(result != 0, &r);
         Add(row, r, set);
       }
     }
+  }
+}
+
+// Adds a form of an instruction whose one data register is what its row's kind of access says: an
+// atomic gives two forms, without a result and with one, which overwrites the data.
+void Maker::AddAccess(const Row& row, const Request& request, int isas) {
+  std::string kind = row.forms.empty() ? "" : row.forms[0];
+  bool atomic = kind == "atomic";
+  for (int result = 0; result <= (atomic ? 1 : 0); ++result) {
+    Request r = request;
+    for (Token& t : r.operands) {
+      if (t.field != "vdata" && !(t.field == "sdata" && t.cls != "auto")) continue;
+      t.role = atomic ? (result ? "kDstSrc" : "kSrc") : kind == "store" ? "kSrc" : "kDst";
+    }
+    if (atomic) AskForResult(result != 0, &r);
+    Add(row, r, isas);
   }
 }
 
@@ -617,7 +644,7 @@ void Maker::ExpandSmem(const Row& row) {
   }
   std::string kind = row.forms.empty() ? "" : row.forms[0];
   if (kind == "none" || kind == "prefetch") {
-    Add(row, base, 31);
+    AddAccess(row, base, 31);
     return;
   }
   Request number = base, reg = base, both = base, alt = base;
@@ -627,19 +654,19 @@ void Maker::ExpandSmem(const Row& row) {
   both.mods.insert(both.mods.begin(), "offset");
   Request number_cdna = number, reg_cdna = reg, both_cdna = both;
   number.mods.push_back("soffset=0x7c");
-  Add(row, reg, 3);
-  Add(row, number, kRdnaSet);
-  Add(row, both, kRdnaSet);
+  AddAccess(row, reg, 3);
+  AddAccess(row, number, kRdnaSet);
+  AddAccess(row, both, kRdnaSet);
   number_cdna.mods.push_back("imm=1");
   reg_cdna.mods.push_back("soffset_en=1");
   both_cdna.mods.push_back("imm=1");
   both_cdna.mods.push_back("soffset_en=1");
-  Add(row, number_cdna, kCdnaSet);
-  Add(row, reg_cdna, kCdnaSet);
-  Add(row, both_cdna, kCdnaSet);
+  AddAccess(row, number_cdna, kCdnaSet);
+  AddAccess(row, reg_cdna, kCdnaSet);
+  AddAccess(row, both_cdna, kCdnaSet);
   // The older way to name the register, in the place of the number.
   alt.operands.push_back(Make("soffset_alt:s32.u32"));
-  Add(row, alt, kCdnaSet);
+  AddAccess(row, alt, kCdnaSet);
 }
 
 // MUBUF and MTBUF; what loads into LDS has no data register.
@@ -661,7 +688,7 @@ void Maker::ExpandBuffer(const Row& row) {
     r.operands.push_back(Make(t));
     into_lds.operands.push_back(Make(t));
   }
-  Add(row, r, 31);
+  AddAccess(row, r, 31);
   if (lds) {
     into_lds.mods.push_back("lds");
     into_lds.mods.push_back("lds=1");
@@ -697,7 +724,7 @@ int ImageBits(const std::string& name) {
 // MIMG has one address tuple or, with a third dword, up to five registers whose last is a tuple;
 // VIMAGE five single registers; VSAMPLE four, the last a tuple.
 void Maker::ExpandImage(const Row& row) {
-  std::string kind = row.forms.empty() ? "plain" : row.forms[0];
+  std::string kind = row.forms.empty() ? "load" : row.forms[0];
   Request base;
   base.family = row.family == "mimg" ? "MIMG" : row.family == "vimage" ? "VIMAGE" : "VSAMPLE";
   bool bvh = kind == "bvh";
@@ -711,7 +738,7 @@ void Maker::ExpandImage(const Row& row) {
   auto finish = [&](Request r) {
     r.operands.push_back(Make(bvh ? "srsrc:srsrc128.b128" : "srsrc:srsrc256.b256"));
     if (sampler) r.operands.push_back(Make("samp:srsrc128.b128"));
-    Add(row, r, 31);
+    AddAccess(row, r, 31);
   };
   if (row.family == "mimg" && !bvh) {
     Request r = base;
@@ -835,10 +862,10 @@ bool ModDraft::operator==(const ModDraft& o) const {
 
 bool FormDraft::SameBut(const FormDraft& o) const {
   return std::tie(name, mnemonic, format, family, extra, name_y, dwords, opcode, literal, operands,
-                  mods, reads, writes, op_sel_count, op_sel_mask, hide_op_sel_hi, image) ==
+                  mods, reads, writes, op_sel_count, op_sel_mask, hide_op_sel_hi, image, atomic) ==
              std::tie(o.name, o.mnemonic, o.format, o.family, o.extra, o.name_y, o.dwords, o.opcode,
                       o.literal, o.operands, o.mods, o.reads, o.writes, o.op_sel_count,
-                      o.op_sel_mask, o.hide_op_sel_hi, o.image) &&
+                      o.op_sel_mask, o.hide_op_sel_hi, o.image, o.atomic) &&
          mask[0] == o.mask[0] && mask[1] == o.mask[1] && value[0] == o.value[0] &&
          value[1] == o.value[1];
 }

@@ -38,6 +38,7 @@ struct FormDraft {
   std::string name_y, mnemonic_y;  // VOPD
   int dwords = 1, isas = 0, opcode = 0, split = 0;
   int image = 0;
+  std::string atomic = "kNoAtomic";
   int op_sel_count = 0, op_sel_mask = 0;
   bool literal = false;
   bool hide_op_sel_hi = false;

@@ -167,8 +167,6 @@ void SetField(Wave& w, uint64_t simm, uint32_t value) {
   w.SetMode((w.mode_bits & ~field) | (value << f.shift & field));
 }
 void SetReg(Wave& w, const MicroOp& u) {
-  // The table may have the value as source or as destination: it is the last operand in either
-  // case.
   const Operand& value = u.inst.operands[1];
   if (value.kind == OperandKind::kNone || value.code >= 128) {
     w.Fault("s_setreg_b32 of no SGPR");

@@ -162,7 +162,7 @@ void MoveRelative2(Wave& w, const MicroOp& u) {
 #define COMPARE(name, T, op) Scalar(name, [](T a, T b) { return a op b; })
 #define COMPARE_K(name, T, T16, op) \
   Scalar(name,                      \
-         [](u32 k, u32 s) { return static_cast<T>(s) op static_cast<T>(static_cast<T16>(k)); })
+         [](u32 s, u32 k) { return static_cast<T>(s) op static_cast<T>(static_cast<T16>(k)); })
 
 constexpr Semantics kOps[] = {
     // Moves and selection.
