@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <vector>
 
 #include "codegen/isa/amd/inst.h"
@@ -30,6 +31,28 @@ std::string_view ModName(Mod mod) {
       "unorm",      "r128",     "a16",       "d16",         "lwe",        "en",        "done",
       "row_en",     "wait_exp", "wait_vdst", "wait_vm_vsrc"};
   return kNames[static_cast<int>(mod)];
+}
+
+std::string_view OperandNameText(OperandName name) {
+  static constexpr std::string_view kNames[] = {
+      "",        "vdst",   "sdst",       "src0",       "src1",   "src2",      "addr",
+      "data0",   "data1",  "vaddr",      "vdata",      "saddr",  "srsrc",     "samp",
+      "soffset", "sbase",  "sdata",      "offset",     "vsrc0",  "vsrc1",     "vsrc2",
+      "vsrc3",   "simm",   "lit",        "vdstx",      "src0x",  "src1x",     "litx",
+      "vdsty",   "src0y",  "src1y",      "lity",       "vaddr0", "vaddr1",    "vaddr2",
+      "vaddr3",  "vaddr4", "scale_src0", "scale_src1", "attr",   "attr_chan", "target"};
+  static_assert(std::size(kNames) == static_cast<size_t>(OperandName::kTarget) + 1);
+  return kNames[static_cast<int>(name)];
+}
+
+std::string_view DataTypeName(DataType type) {
+  static constexpr std::string_view kNames[] = {
+      "b1",  "b8",  "b16",    "b32",     "b64",    "b96",    "b128",   "b256",   "b512", "b1024",
+      "i8",  "i16", "i32",    "i64",     "u8",     "u16",    "u32",    "u64",    "f16",  "bf16",
+      "f32", "f64", "pk_f16", "pk_bf16", "pk_i16", "pk_u16", "pk_f32", "pk_b32", "fp8",  "bf8",
+      "fp6", "bf6", "fp4",    "i4",      "u4",     "iu8",    "iu4",    ""};
+  static_assert(std::size(kNames) == static_cast<size_t>(DataType::kOther) + 1);
+  return kNames[static_cast<int>(type)];
 }
 
 namespace {

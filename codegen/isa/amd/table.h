@@ -158,6 +158,8 @@ enum class OperandName : uint8_t {
   kTarget,
 };
 
+std::string_view OperandNameText(OperandName name);  // "src0"; "" for kNone.
+
 enum class Role : uint8_t { kDst, kSrc, kDstSrc, kImm };
 
 // What may stand in an operand.
@@ -239,6 +241,7 @@ enum class DataType : uint8_t {
   kIu4,
   kOther,
 };
+std::string_view DataTypeName(DataType type);  // "pk_f16"; "" for kOther.
 
 struct OperandSpec {
   OperandName name;

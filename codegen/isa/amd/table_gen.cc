@@ -84,7 +84,8 @@ void WriteForm(const FormDraft& f, Output* out) {
   std::vector<std::string> specs, encs, mods;
   for (const OperandDraft& o : f.operands) {
     std::string mod_flags;
-    if (o.neg) mod_flags += "kNeg|kAbs|";
+    if (o.neg) mod_flags += "kNeg|";
+    if (o.neg && o.abs_at != "255") mod_flags += "kAbs|";
     if (o.sext) mod_flags += "kSext|";
     if (o.half) mod_flags += "kHalf|kHigh|";
     specs.push_back("{OperandName::" + o.name + ",OperandClass::" + o.cls + ",Role::" + o.role +

@@ -125,7 +125,10 @@ void Maker::AddOperand(const Row& row, const Token& t, const Layout& layout, con
   if (t.letters == "va" || t.letters == "mva" || t.letters == "bufdata" || t.letters == "mata" ||
       t.letters == "matb") {
     o.acc_at = modifier("acc");
-    if (o.acc_at == "255" && t.letters == "va") o.kind = "kVgpr";
+    if (o.acc_at == "255") {  // RDNA.
+      if (t.letters == "va") o.kind = "kVgpr";
+      if (o.cls == "kVgprOrAcc") o.cls = "kVgpr";
+    }
     FreeAt(o.acc_at, f);
   }
   o.hidden = t.hidden;
