@@ -216,6 +216,7 @@ void Maker::Add(const Row& row, Request r, int isas) {
     f.mnemonic = row.name + r.suffix;
     f.image = r.image;
     f.atomic = r.atomic;
+    if (r.reads_m0) f.reads.insert("m0");
     f.family = FormatId(r.family);
     bool cdna = isa >= 3;
     int base = r.opcode_base;

@@ -31,6 +31,7 @@ class Maker {
     std::string atomic = "kNoAtomic";
     std::string family;  // "VOP2" for v_add_f32_e64.
     bool literal = false;
+    bool reads_m0 = false;    // In addition to what the row says.
     bool low_halves = false;  // 16-bit operands have their half in the register's field.
   };
 

@@ -154,6 +154,7 @@ void Maker::ExpandBuffer(const Row& row) {
   if (lds) {
     into_lds.mods.push_back("lds");
     into_lds.mods.push_back("lds=1");
+    into_lds.reads_m0 = true;  // Where in LDS.
     Add(row, into_lds, 31);
   }
 }
