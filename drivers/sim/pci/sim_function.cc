@@ -134,10 +134,11 @@ void SimFunction::AddMemoryBar(int index, uint64_t size, bool is_64bit) {
   SetBar(index, size, pci::kBarPrefetchable | (is_64bit ? pci::kBar64 : 0));
 }
 
-void SimFunction::AddRegisterBar(int index, uint64_t size, Registers registers) {
-  TG_CHECK(index >= 0 && index < kBars);
+void SimFunction::AddRegisterBar(int index, uint64_t size, Registers registers, bool is_64bit) {
+  TG_CHECK(index >= 0 && index + (is_64bit ? 1 : 0) < kBars);
+  bars_[index].is_64bit = is_64bit;
   bars_[index].registers = std::move(registers);
-  SetBar(index, size, 0);
+  SetBar(index, size, is_64bit ? pci::kBar64 : 0);
 }
 
 void SimFunction::MakeResizable(int index, uint64_t sizes) {

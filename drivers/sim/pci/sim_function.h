@@ -40,7 +40,7 @@ class SimFunction final : public pci::Function {
   // Before the function is used. Sizes are powers of two of at least 16 bytes; addresses are
   // assigned as firmware does. A 64-bit BAR takes the next index, too.
   void AddMemoryBar(int index, uint64_t size, bool is_64bit = true);
-  void AddRegisterBar(int index, uint64_t size, Registers registers);
+  void AddRegisterBar(int index, uint64_t size, Registers registers, bool is_64bit = false);
   // A memory BAR can take the sizes of `sizes` (pci::ResizableBarSizes) from now on.
   void MakeResizable(int index, uint64_t sizes);
   void set_on_reset(std::function<void()> on_reset) { on_reset_ = std::move(on_reset); }
