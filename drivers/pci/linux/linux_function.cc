@@ -1,6 +1,7 @@
 #include "drivers/pci/linux/linux_function.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/file.h"
 #include "drivers/pci/linux/locked_memory.h"
 #include "drivers/pci/linux/mapped_region.h"
@@ -76,6 +79,7 @@ absl::Status WriteAttribute(const std::string& path, absl::string_view text) {
 
 class LinuxFunction final : public Function {
  public:
+  // Without a lock it is one that is only looked at.
   LinuxFunction(const LinuxHost& host, absl::string_view bus, DeviceLock lock, int config)
       : bus_(bus),
         folder_(absl::StrCat(DevicesFolder(host), "/", bus)),
@@ -87,10 +91,12 @@ class LinuxFunction final : public Function {
   const std::string& bus() const override { return bus_; }
 
   absl::StatusOr<std::unique_ptr<DmaMemory>> AllocateDma(uint64_t size, bool contiguous) override {
+    if (absl::Status s = MustOwn(); !s.ok()) return s;
     return AllocateLockedMemory(proc_, size, contiguous);
   }
 
   absl::Status Reset() override {
+    if (absl::Status s = MustOwn(); !s.ok()) return s;
     const std::string path = folder_ + "/reset";
     if (access(path.c_str(), F_OK) != 0) {
       return absl::FailedPreconditionError(
@@ -115,11 +121,17 @@ class LinuxFunction final : public Function {
     return value;
   }
   absl::Status DoWriteConfig(uint32_t offset, Width width, uint32_t value) override {
+    if (absl::Status s = MustOwn(); !s.ok()) return s;
     std::array<uint8_t, 4> bytes;
     for (size_t i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(value >> (8 * i));
     const auto count = static_cast<size_t>(width);
     const ssize_t n = pwrite(config_, bytes.data(), count, offset);
     return n == static_cast<ssize_t>(count) ? absl::OkStatus() : ConfigError(n, offset);
+  }
+  absl::Status MustOwn() const {
+    if (lock_.held()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat(bus_, " was opened to be looked at, not to be changed"));
   }
   absl::Status ConfigError(ssize_t n, uint32_t offset) const {
     if (n < 0) return absl::ErrnoToStatus(errno, absl::StrCat(bus_, ": config space"));
@@ -158,6 +170,7 @@ class LinuxFunction final : public Function {
   }
 
   absl::Status DoResizeBar(int index, uint64_t size) override {
+    if (absl::Status s = MustOwn(); !s.ok()) return s;
     // Takes the power of two over 1 MiB (Linux 5.14 and later).
     const absl::Status s = WriteAttribute(absl::StrCat(folder_, "/resource", index, "_resize"),
                                           absl::StrCat(std::countr_zero(size) - 20));
@@ -173,6 +186,37 @@ class LinuxFunction final : public Function {
   const DeviceLock lock_;
   const int config_;
 };
+
+// Whether a function can be looked at without changing it.
+absl::Status CheckAwake(absl::string_view bus, const std::string& folder) {
+  const absl::StatusOr<std::string> enabled = ReadAttribute(folder + "/enable");
+  if (!enabled.ok()) return enabled.status();
+  if (*enabled == "0") {
+    return absl::FailedPreconditionError(absl::StrCat(bus, " is disabled: nobody drives it"));
+  }
+  // Linux before 5.10 has no such attribute.
+  const absl::StatusOr<std::string> power = ReadAttribute(folder + "/power_state");
+  if (power.ok() && *power != "D0" && *power != "unknown") {
+    return absl::FailedPreconditionError(absl::StrCat(bus, " is asleep (", *power, ")"));
+  }
+  return absl::OkStatus();
+}
+
+// Observers use a device's mailboxes in turn. This is a lock on the file of its config space,
+// which nobody else locks, so that none in the folder of locks can be mistaken for a driver's.
+absl::Status WaitForOtherObservers(absl::string_view bus, int config) {
+  const absl::Time end = absl::Now() + absl::Seconds(1);
+  while (flock(config, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock the config space of ", bus));
+    }
+    if (absl::Now() >= end) {
+      return absl::UnavailableError(absl::StrCat("another program is looking at ", bus));
+    }
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -222,10 +266,15 @@ absl::StatusOr<std::unique_ptr<Function>> OpenLinuxFunction(const LinuxHost& hos
         absl::StrCat("Driver is bound to ", bus, ": ", driver.filename().string(),
                      "; unload it, or `echo ", bus, " > ", folder, "/driver/unbind`"));
   }
-  absl::StatusOr<DeviceLock> lock =
-      DeviceLock::Acquire(LockPath(host.locks, options.lock_prefix, bus), options.lock_mode);
-  if (!lock.ok()) return lock.status();
-  const int config = open((folder + "/config").c_str(), O_RDWR | O_CLOEXEC | O_SYNC);
+  absl::StatusOr<DeviceLock> lock = DeviceLock();
+  if (options.observe) {
+    if (absl::Status s = CheckAwake(bus, folder); !s.ok()) return s;
+  } else {
+    lock = DeviceLock::Acquire(LockPath(host.locks, options.lock_prefix, bus), options.lock_mode);
+    if (!lock.ok()) return lock.status();
+  }
+  const int config = open((folder + "/config").c_str(),
+                          (options.observe ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_SYNC);
   if (config < 0) {
     if (errno != EACCES && errno != EPERM) {
       return absl::ErrnoToStatus(errno, absl::StrCat("cannot open the config space of ", bus));
@@ -234,6 +283,11 @@ absl::StatusOr<std::unique_ptr<Function>> OpenLinuxFunction(const LinuxHost& hos
         absl::StrCat("Cannot access PCI device ", bus, ": ", kWhoMay));
   }
   auto function = std::make_unique<LinuxFunction>(host, bus, *std::move(lock), config);
+  if (options.observe) {
+    if (absl::Status s = WaitForOtherObservers(bus, config); !s.ok()) return s;
+    if (absl::Status s = ReadIdentity(*function).status(); !s.ok()) return s;
+    return function;
+  }
   // While it is disabled or asleep, Linux neither decodes its addresses nor lets them be mapped.
   const absl::StatusOr<std::string> enabled = ReadAttribute(folder + "/enable");
   if (!enabled.ok()) return enabled.status();

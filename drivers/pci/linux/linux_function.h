@@ -33,6 +33,12 @@ absl::StatusOr<std::vector<std::string>> ListLinuxFunctions(const LinuxHost& hos
 struct LinuxOpenOptions {
   std::string lock_prefix = kAmdLocks;
   mode_t lock_mode = 0600;  // see DeviceLock
+  // Opens a function that somebody else may be driving, to look at it: takes no lock, but keeps
+  // other observers out; neither enables nor wakes it; refuses to write its config space, to reset
+  // or to resize it, and has no memory for it. Registers can be written: looking can take that.
+  // FailedPrecondition where it is disabled or asleep; Unavailable when another observer does not
+  // end its look within a second.
+  bool observe = false;
 };
 
 // Opens a function: takes its lock, held until the function is closed, and lets it decode its

@@ -161,6 +161,33 @@ TEST_F(LinuxFunctionTest, RefusesToOpen) {
   EXPECT_EQ(card->ReadConfig(0x40, Width::k32).status().code(), Code::kPermissionDenied);
 }
 
+TEST_F(LinuxFunctionTest, Observes) {
+  using Code = absl::StatusCode;
+  tree_->Add(card_);
+  const LinuxOpenOptions observe = {.observe = true};
+  EXPECT_THAT(std::string(OpenLinuxFunction(host_, kCard, observe).status().message()),
+              HasSubstr("is disabled: nobody drives it"));
+  EXPECT_EQ(Attribute("enable"), "0\n") << "it was left as it was";
+  const auto owner = OpenLinuxFunction(host_, kCard).value();
+  std::ofstream(tree_->Folder(kCard) + "/power_state") << "D3hot\n";
+  EXPECT_THAT(std::string(OpenLinuxFunction(host_, kCard, observe).status().message()),
+              HasSubstr("is asleep (D3hot)"));
+  std::ofstream(tree_->Folder(kCard) + "/power_state") << "D0\n";
+  {
+    const auto seen = OpenLinuxFunction(host_, kCard, observe).value();
+    EXPECT_EQ(ReadIdentity(*seen)->device, 0x744c);
+    const auto registers = seen->MapBar(5).value();
+    ASSERT_TRUE(owner->MapBar(5).value()->Write32(0x40, 0x1234).ok());
+    EXPECT_EQ(registers->Read32(0x40).value(), 0x1234u);
+    EXPECT_EQ(seen->WriteConfig(4, Width::k16, 0).code(), Code::kFailedPrecondition);
+    EXPECT_EQ(seen->Reset().code(), Code::kFailedPrecondition);
+    EXPECT_EQ(seen->ResizeBar(0, 1 << 20).code(), Code::kFailedPrecondition);
+    EXPECT_EQ(seen->AllocateDma(1, false).status().code(), Code::kFailedPrecondition);
+    EXPECT_EQ(OpenLinuxFunction(host_, kCard, observe).status().code(), Code::kUnavailable);
+  }
+  EXPECT_TRUE(OpenLinuxFunction(host_, kCard, observe).ok()) << "the other one has ended";
+}
+
 TEST_F(LinuxFunctionTest, BrokenAttributes) {
   tree_->Add(card_);
   const auto card = OpenLinuxFunction(host_, kCard).value();
