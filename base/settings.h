@@ -87,6 +87,9 @@
   INT(kProfile, "PROFILE", 0, 0, 1, "1: times of kernels and copies are recorded")                 \
   INT(kNullAllowCopyout, "NULL_ALLOW_COPYOUT", 0, 0, 1, "1: reading from device NULL gives zeros") \
   STRING(kCc, "CC", "clang-22", "", "C compiler of CPU:CLANG")                                     \
+  STRING(kRemote, "REMOTE", "", "",                                                                \
+         "HOST[:PORT],...: PCI devices are those that remote_pci serves there, not this machine's")\
+  INT(kRemoteTimeout, "REMOTE_TIMEOUT", 3, 1, 3600, "seconds to wait for a connection to REMOTE")  \
   INT(kNoColor, "NO_COLOR", 0, 0, 1, "1: no colours on terminals (any text but 0 counts as 1)")
 
 namespace tg::base {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <system_error>
 
 #include "absl/status/status.h"
@@ -15,8 +16,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/process.h"
+#include "drivers/amd/am_observer.h"
 #include "drivers/pci/device_lock.h"
+#include "drivers/pci/linux/linux_function.h"
 #include "drivers/pci/lock_holders.h"
+#include "tools/am_smi/observe.h"
 
 namespace tg::am_smi {
 namespace {
@@ -90,21 +94,24 @@ std::vector<Reading> ReadSensors(const fs::path& device) {
   // Newer chips report what they draw now, older ones an average.
   Value power = hwmon.File("power1_average", 1e-6);
   if (!power.value.has_value()) power = hwmon.File("power1_input", 1e-6);
-  return {
-      {"temperature_edge_c", "C", hwmon.Labelled("edge", "_input", 1e-3)},
-      {"temperature_hotspot_c", "C", hwmon.Labelled("junction", "_input", 1e-3)},
-      {"temperature_memory_c", "C", hwmon.Labelled("mem", "_input", 1e-3)},
-      {"power_w", "W", power},
-      {"power_limit_w", "W", hwmon.File("power1_cap", 1e-6)},
-      {"clock_gfx_mhz", "MHz", hwmon.Labelled("sclk", "_input", 1e-6)},
-      {"clock_memory_mhz", "MHz", hwmon.Labelled("mclk", "_input", 1e-6)},
-      {"voltage_gfx_mv", "mV", hwmon.Labelled("vddgfx", "_input", 1)},
-      {"fan_rpm", "rpm", hwmon.File("fan1_input", 1)},
-      {"activity_gfx_percent", "%", ReadNumber(device / "gpu_busy_percent", 1)},
-      {"activity_memory_percent", "%", ReadNumber(device / "mem_busy_percent", 1)},
-      {"vram_used_bytes", "B", ReadNumber(device / "mem_info_vram_used", 1)},
-      {"vram_total_bytes", "B", ReadNumber(device / "mem_info_vram_total", 1)},
+  const std::map<std::string, Value> values = {
+      {"temperature_edge_c", hwmon.Labelled("edge", "_input", 1e-3)},
+      {"temperature_hotspot_c", hwmon.Labelled("junction", "_input", 1e-3)},
+      {"temperature_memory_c", hwmon.Labelled("mem", "_input", 1e-3)},
+      {"power_w", power},
+      {"power_limit_w", hwmon.File("power1_cap", 1e-6)},
+      {"clock_gfx_mhz", hwmon.Labelled("sclk", "_input", 1e-6)},
+      {"clock_memory_mhz", hwmon.Labelled("mclk", "_input", 1e-6)},
+      {"voltage_gfx_mv", hwmon.Labelled("vddgfx", "_input", 1)},
+      {"fan_rpm", hwmon.File("fan1_input", 1)},
+      {"activity_gfx_percent", ReadNumber(device / "gpu_busy_percent", 1)},
+      {"activity_memory_percent", ReadNumber(device / "mem_busy_percent", 1)},
+      {"vram_used_bytes", ReadNumber(device / "mem_info_vram_used", 1)},
+      {"vram_total_bytes", ReadNumber(device / "mem_info_vram_total", 1)},
   };
+  std::vector<Reading> readings = NoReadings(kNoFile);
+  for (Reading& r : readings) r.value = values.at(r.name);
+  return readings;
 }
 
 // Display controllers (class 03) and processing accelerators (12) of AMD.
@@ -151,6 +158,17 @@ void AddDrmClients(std::map<std::string, std::vector<Process>>* by_bus) {
   }
 }
 
+// Looks through the card's BARs without disturbing who drives it.
+absl::StatusOr<amd::AmObservation> Observe(const std::string& root, const std::string& bus) {
+  const pci::LinuxHost host = {.sys = absl::StrCat(root, "/sys"),
+                               .proc = absl::StrCat(root, "/proc"),
+                               .locks = absl::StrCat(root, pci::kLockFolder)};
+  absl::StatusOr<std::unique_ptr<pci::Function>> card =
+      pci::OpenLinuxFunction(host, bus, {.observe = true});
+  if (!card.ok()) return card.status();
+  return amd::ObserveAmCard(card->get());
+}
+
 Gpu ReadGpu(const fs::path& device, const std::string& root) {
   Gpu gpu;
   gpu.bus = device.filename().string();
@@ -173,32 +191,59 @@ Gpu ReadGpu(const fs::path& device, const std::string& root) {
 
   const std::string lock =
       pci::LockPath(absl::StrCat(root, pci::kLockFolder), pci::kAmdLocks, gpu.bus);
-  if (fs::exists(fs::symlink_status(lock, error))) {
+  const bool has_lock = fs::exists(fs::symlink_status(lock, error));
+  if (has_lock) {
     absl::StatusOr<pci::LockHolders> holders = pci::FindLockHolders(lock);
     if (!holders.ok()) {
       gpu.note = absl::StrCat("its lock cannot be trusted: ", holders.status().message());
-    } else {
-      for (pid_t pid : holders->pids) gpu.processes.push_back({pid, base::ProcessName(pid), std::nullopt});
-      gpu.locked = !holders->pids.empty();
+      return gpu;
     }
-  }
-  if (!gpu.note.empty()) return gpu;
-  if (gpu.locked) {
-    gpu.note = "a program drives it from user space: the kernel knows little of it";
-  } else if (gpu.driver != "amdgpu") {
-    gpu.note = gpu.driver.empty() ? "no driver is bound to it: nothing reads its sensors"
-                                  : absl::StrCat(gpu.driver, " is bound to it, not amdgpu");
-  }
-  // Reasons that are more to the point than that a file is missing.
-  if (!gpu.note.empty()) {
-    for (Reading& r : gpu.readings) {
-      if (!r.value.value.has_value()) r.value.absent = gpu.note;
+    for (pid_t pid : holders->pids) {
+      gpu.processes.push_back({pid, base::ProcessName(pid), std::nullopt});
     }
+    gpu.locked = !holders->pids.empty();
+  }
+  if (gpu.driver == "amdgpu") return gpu;
+  if (!gpu.driver.empty() && gpu.driver != "vfio-pci") {
+    gpu.note = absl::StrCat(gpu.driver, " is bound to it, not amdgpu");
+  } else if (has_lock) {
+    // A driver in user space has started it, and may have it now.
+    AddObservation(Observe(root, gpu.bus), &gpu);
+    return gpu;
+  } else {
+    gpu.note = "no driver is bound to it: nothing reads its sensors";
+  }
+  // A reason that is more to the point than that a file is missing.
+  for (Reading& r : gpu.readings) {
+    if (!r.value.value.has_value()) r.value.absent = gpu.note;
   }
   return gpu;
 }
 
 }  // namespace
+
+std::vector<Reading> NoReadings(absl::string_view reason) {
+  constexpr std::pair<const char*, const char*> kNames[] = {
+      {"temperature_edge_c", "C"},
+      {"temperature_hotspot_c", "C"},
+      {"temperature_memory_c", "C"},
+      {"power_w", "W"},
+      {"power_limit_w", "W"},
+      {"clock_gfx_mhz", "MHz"},
+      {"clock_memory_mhz", "MHz"},
+      {"voltage_gfx_mv", "mV"},
+      {"fan_rpm", "rpm"},
+      {"activity_gfx_percent", "%"},
+      {"activity_memory_percent", "%"},
+      {"vram_used_bytes", "B"},
+      {"vram_total_bytes", "B"},
+  };
+  std::vector<Reading> readings;
+  for (const auto& [name, unit] : kNames) {
+    readings.push_back({name, unit, Value::None(std::string(reason))});
+  }
+  return readings;
+}
 
 absl::StatusOr<std::vector<Gpu>> ReadGpus(const std::string& root, absl::string_view bus) {
   const std::string folder = absl::StrCat(root, "/sys/bus/pci/devices");

@@ -1,9 +1,9 @@
 // What is known of the AMD GPUs of a machine at one moment.
 //
 // Sources: the kernel's sysfs files as its documentation describes them ("AMDGPU driver: GPU power,
-// thermal controls and monitoring", "hwmon sysfs interface", "DRM client usage stats") and the lock
-// files of programs that drive a card from user space. A value that cannot be had is absent, with
-// the reason.
+// thermal controls and monitoring", "hwmon sysfs interface", "DRM client usage stats"), the lock
+// files of programs that drive a card from user space, and for such cards what they measure
+// themselves (drivers/amd/am_observer.h). A value that cannot be had is absent, with the reason.
 #ifndef TG_TOOLS_AM_SMI_MODEL_H_
 #define TG_TOOLS_AM_SMI_MODEL_H_
 
@@ -42,11 +42,12 @@ struct Process {
 
 struct Gpu {
   std::string bus;          // "0000:03:00.0"
-  std::string name;         // "1002:744c", and the product's name where the kernel knows it.
+  std::string name;         // "1002:744c", and the product's name where the kernel knows it; or "".
   std::string driver;       // Kernel driver bound to it; "" when none.
   bool locked = false;      // A program drives it from user space.
   std::string power_state;  // "D0"; "" when not known.
   std::string link;         // "16.0 GT/s PCIe x16"; "" when not known.
+  std::string blocks;       // "GC 11.0.0, SMU 13.0.0"; "" when not known.
   std::vector<Reading> readings;
   std::vector<Process> processes;
   std::string note;  // What limits what is known; may be empty.
@@ -56,6 +57,9 @@ struct Gpu {
 // is not empty. `root` stands for /: /sys, /tmp are read below it; processes always come from
 // /proc.
 absl::StatusOr<std::vector<Gpu>> ReadGpus(const std::string& root, absl::string_view bus);
+
+// The readings that every GPU has, none of which is known.
+std::vector<Reading> NoReadings(absl::string_view reason);
 
 // The value with this name; null when there is no such reading.
 const Value* Find(const Gpu& gpu, absl::string_view name);

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "nlohmann/json.hpp"
@@ -54,6 +57,28 @@ std::string Share(const Gpu& gpu, const char* part, const char* whole, bool byte
                             : absl::StrFormat("%.0f%%", *a->value));
 }
 
+bool IsShownByName(absl::string_view name) {
+  constexpr absl::string_view kNames[] = {"temperature_edge_c",     "temperature_hotspot_c",
+                                          "temperature_memory_c",   "power_w",
+                                          "power_limit_w",          "fan_rpm",
+                                          "clock_gfx_mhz",          "clock_memory_mhz",
+                                          "voltage_gfx_mv",         "activity_gfx_percent",
+                                          "vram_used_bytes",        "vram_total_bytes",
+                                          "activity_memory_percent"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// "temperature_vr_gfx_c": "vr gfx"; "voltage_soc_mv": "soc voltage".
+std::string Label(const Reading& r) {
+  absl::string_view name = r.name;
+  name = name.substr(0, name.rfind('_'));  // the unit
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(name, absl::MaxSplits('_', 1));
+  const std::string rest = absl::StrReplaceAll(parts.second, {{"_", " "}});
+  if (rest.empty()) return std::string(parts.first);
+  return parts.first == "temperature" ? rest : absl::StrCat(rest, " ", parts.first);
+}
+
 }  // namespace
 
 std::string ToText(absl::Span<const Gpu> gpus, int width, bool color) {
@@ -66,7 +91,8 @@ std::string ToText(absl::Span<const Gpu> gpus, int width, bool color) {
                     gpu.driver.empty() ? "none" : gpu.driver,
                     gpu.locked ? ", driven from user space" : "",
                     gpu.power_state.empty() ? "" : absl::StrCat("  ", gpu.power_state),
-                    gpu.link.empty() ? "" : absl::StrCat("  ", gpu.link), "\n");
+                    gpu.link.empty() ? "" : absl::StrCat("  ", gpu.link),
+                    gpu.blocks.empty() ? "" : absl::StrCat("  ", gpu.blocks), "\n");
     base::Table table({{""}, {""}, {""}, {""}, {""}, {""}});
     table.AddRow({"edge", Number(gpu, "temperature_edge_c", "C", color), "hotspot",
                   Number(gpu, "temperature_hotspot_c", "C", color), "memory",
@@ -77,6 +103,20 @@ std::string ToText(absl::Span<const Gpu> gpus, int width, bool color) {
     table.AddRow({"gfx", Number(gpu, "clock_gfx_mhz", "MHz", color), "memory",
                   Number(gpu, "clock_memory_mhz", "MHz", color), "voltage",
                   Number(gpu, "voltage_gfx_mv", "mV", color)});
+    // What only some cards measure, three in a row.
+    std::vector<std::string> cells;
+    const auto end_row = [&] {
+      cells.resize(6);
+      table.AddRow(cells);
+      cells.clear();
+    };
+    for (const Reading& r : gpu.readings) {
+      if (IsShownByName(r.name)) continue;
+      cells.push_back(Label(r));
+      cells.push_back(Number(gpu, r.name, r.unit, color));
+      if (cells.size() == 6) end_row();
+    }
+    if (!cells.empty()) end_row();
     out += table.ToString();
     base::Table shares({{""}, {""}});
     shares.AddRow({"gfx busy", Share(gpu, "activity_gfx_percent", nullptr, false, bar, color)});
@@ -95,6 +135,11 @@ std::string ToText(absl::Span<const Gpu> gpus, int width, bool color) {
       if (!r.value.value.has_value()) absent[r.value.absent].push_back(r.name);
     }
     for (const auto& [reason, names] : absent) {
+      if (names.size() == gpu.readings.size()) {
+        absl::StrAppend(&out, base::Paint("  nothing is known: " + reason, Color::kGray, color),
+                        "\n");
+        continue;
+      }
       absl::StrAppend(
           &out,
           base::Paint(absl::StrCat("  not known: ", absl::StrJoin(names, ", "), ": ", reason),
@@ -125,6 +170,7 @@ std::string ToJson(absl::Span<const Gpu> gpus) {
                     {"driven_from_user_space", gpu.locked},
                     {"power_state", gpu.power_state},
                     {"link", gpu.link},
+                    {"blocks", gpu.blocks},
                     {"readings", readings},
                     {"absent", absent},
                     {"processes", processes},

@@ -17,7 +17,7 @@ struct SysfsFunction {
   std::string bus;  // "0000:03:00.0"
   pci::Identity identity;
   std::array<uint64_t, pci::Function::kBars> bar_sizes = {};
-  std::string driver;  // a kernel driver that is bound to it; empty: none
+  std::string driver = {};  // a kernel driver that is bound to it; empty: none
   bool can_reset = true;
   bool resizable = false;  // BAR 0
 };
