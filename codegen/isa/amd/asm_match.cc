@@ -289,7 +289,7 @@ MatchResult MatchForm(const Form& form, bool wave64, absl::Span<const RawOperand
   for (int i = 0; i < form.num_operands; ++i) {
     const OperandSpec& spec = form.specs[i];
     Operand* out = &inst->operands[i];
-    if (spec.cls == OperandClass::kExecImplied) continue;
+    if (spec.cls == OperandClass::kExecImplied || spec.cls == OperandClass::kUnused) continue;
     if (next == operands.size()) {
       if (spec.cls == OperandClass::kEndpgm) {
         *out = Imm(0);

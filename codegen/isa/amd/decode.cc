@@ -235,6 +235,11 @@ DecodeError DecodeOperand(const OperandSpec& spec, const Enc& e, const Context& 
       o->code = 0;
       o->value = static_cast<int32_t>(v << (32 - e.bits)) >> (32 - e.bits);
       return DecodeError::kOk;
+    case Kind::kUnused:
+      o->kind = OperandKind::kNone;
+      o->code = 0;
+      o->value = static_cast<int32_t>(v);
+      return DecodeError::kOk;
     case Kind::kExpSrc:
       if ((inst->Get(Mod::kEn) >> ((e.lo - 32) / 8) & 1) == 0) {
         o->kind = OperandKind::kNone;

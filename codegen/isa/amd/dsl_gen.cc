@@ -78,7 +78,10 @@ int Run(const char* path) {
       std::vector<unsigned> operands;
       bool optional_last = false;
       for (const OperandSpec& spec : form->operands()) {
-        if (spec.cls == OperandClass::kExecImplied || spec.cls == OperandClass::kAttrChan) continue;
+        if (spec.cls == OperandClass::kExecImplied || spec.cls == OperandClass::kAttrChan ||
+            spec.cls == OperandClass::kUnused) {
+          continue;
+        }
         optional_last = spec.cls == OperandClass::kEndpgm;
         operands.push_back(TakesOf(spec));
       }

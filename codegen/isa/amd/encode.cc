@@ -328,6 +328,12 @@ Problem Encoder::Place(int i) {
       }
       PutField(e, static_cast<uint32_t>(o.value));
       return kFine;
+    case Kind::kUnused:
+      if (o.kind != OperandKind::kNone) {
+        return {EncodeError::kOperandCount, "the instruction has fewer operands"};
+      }
+      PutField(e, static_cast<uint32_t>(o.value));
+      return kFine;
     case Kind::kExpSrc:
       if ((inst_.Get(Mod::kEn) >> ((e.lo - 32) / 8) & 1) == 0) {
         if (o.kind != OperandKind::kNone)

@@ -119,6 +119,8 @@ std::string_view Allowed(OperandClass cls, bool literal, bool cdna) {
       return "version";
     case OperandClass::kGprIdx:
       return "gpr_idx";
+    case OperandClass::kUnused:
+      return "";
     case OperandClass::kBarrier:
       return "barrier";
   }
@@ -160,6 +162,7 @@ std::string OperandsText(const Form& form, int first, int last) {
   bool address = false;
   for (int i = first; i < last; ++i) {
     const OperandSpec& spec = form.specs[i];
+    if (spec.cls == OperandClass::kUnused) continue;
     if (!IsImageAddress(form, spec)) {
       parts.push_back(OperandText(form, spec));
     } else if (!address) {

@@ -177,6 +177,7 @@ char* PrintTo(const Inst& inst, Isa isa, char* out) {
   t += std::string_view(form.mnemonic);
   for (int i = 0; i < form.num_operands; ++i) {
     const OperandSpec& spec = form.specs[i];
+    if (spec.cls == OperandClass::kUnused) continue;
     if (spec.cls == OperandClass::kEndpgm && inst.operands[i].value == 0) continue;
     if (i == 0) {
       t += ' ';

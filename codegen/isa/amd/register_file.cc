@@ -1,5 +1,6 @@
 #include "codegen/isa/amd/register_file.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "codegen/isa/amd/table_data.h"
@@ -69,9 +70,30 @@ const char* CheckSdwa(const Inst& inst) {
   return inst.Get(Mod::kDstUnused) > 2 ? "dst_unused has no such value" : nullptr;
 }
 
+// Registers of an image's coordinates and its level, without what stands before them.
+int Coordinates(const Inst& inst) {
+  // By dim: 1D, 2D, 3D, cube, 1D array, 2D array, 2D MSAA, 2D MSAA array.
+  static constexpr int kCoordinates[] = {1, 2, 3, 3, 2, 3, 3, 4};
+  const int image = DataOf(inst.form).image;
+  const int n = (image & 32 ? 0 : kCoordinates[inst.Get(Mod::kDim) & 7]) + (image >> 2 & 1);
+  return inst.Get(Mod::kA16) != 0 ? (n + 1) / 2 : n;
+}
+
+// LLVM has image atomics with one to three data registers, with two to five where values are
+// compared, and a list of addresses in RDNA 3 has two or more. Words that ask for other numbers
+// mean nothing; LLVM prints the smallest number, and as many addresses as its first opcode has.
+bool IsOddAtomic(const Inst& inst) {
+  if (DataOf(inst.form).atomic == kNoAtomic) return false;
+  const bool list = inst.form->format == Format::kMimg && inst.form->dwords == 3;
+  if (list && Coordinates(inst) == 1) return true;
+  const uint32_t n = std::max(1, std::popcount(inst.Get(Mod::kDmask))) + inst.Get(Mod::kTfe);
+  return inst.form->op == Op::kImageAtomicCmpswap ? n < 2 : n > 3;
+}
+
 }  // namespace
 
 int ImageDataDwords(const Inst& inst, int fixed) {
+  if (IsOddAtomic(inst)) return inst.form->op == Op::kImageAtomicCmpswap ? 2 : 1;
   int n = fixed != 0 ? fixed : std::popcount(inst.Get(Mod::kDmask));
   if (n == 0) n = 1;
   if (inst.Get(Mod::kD16) != 0) n = (n + 1) / 2;
@@ -79,15 +101,13 @@ int ImageDataDwords(const Inst& inst, int fixed) {
 }
 
 int ImageAddressDwords(const Inst& inst, int before) {
-  // By dim: 1D, 2D, 3D, cube, 1D array, 2D array, 2D MSAA, 2D MSAA array.
-  static constexpr int kCoordinates[] = {1, 2, 3, 3, 2, 3, 3, 4};
+  // By dim, as coordinates.
   static constexpr int kGradients[] = {2, 4, 6, 4, 2, 4, 4, 4};
-  int image = DataOf(inst.form).image;
-  uint32_t dim = inst.Get(Mod::kDim) & 7;
-  int n = (image & 32 ? 0 : kCoordinates[dim]) + (image >> 2 & 1);
-  if (inst.Get(Mod::kA16) != 0) n = (n + 1) / 2;
-  n += image & 3;
-  if (image & 8) n += image & 16 ? (kGradients[dim] / 2 + 1) / 2 * 2 : kGradients[dim];
+  if (IsOddAtomic(inst)) return (inst.form->dwords == 2 ? 1 : 4) - before;
+  const int image = DataOf(inst.form).image;
+  const int gradients = kGradients[inst.Get(Mod::kDim) & 7];
+  int n = Coordinates(inst) + (image & 3);
+  if (image & 8) n += image & 16 ? (gradients / 2 + 1) / 2 * 2 : gradients;
   return n - before;
 }
 

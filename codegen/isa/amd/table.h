@@ -198,6 +198,7 @@ enum class OperandClass : uint8_t {
   kVersion,  // s_version
   kGprIdx,   // s_set_gpr_idx_on
   kBarrier,  // A named barrier or m0.
+  kUnused,   // A field that means nothing here, not in the text: an operand of kNone with a value.
 };
 
 // Of elements; a tuple's width is OperandSpec::dwords.

@@ -43,6 +43,7 @@ enum class Kind : uint8_t {
   kImgData,     // As many VGPRs as dmask, d16 and tfe say.
   kImgAddr,     // As many VGPRs as dim and a16 say.
   kSmemOffset,  // Signed.
+  kUnused,      // Kept in an operand of kNone.
   kExpSrc,      // 8 bits: a VGPR, or nothing when its bit of en is clear.
 };
 

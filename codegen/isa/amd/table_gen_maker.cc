@@ -97,7 +97,8 @@ void Maker::AddOperand(const Row& row, const Token& t, const Layout& layout, con
       Free(o.field, f);
     }
   }
-  bool number = o.kind == "kImm" || o.kind == "kSmemOffset" || StartsWith(t.cls, "lit");
+  bool number = o.kind == "kImm" || o.kind == "kSmemOffset" || o.kind == "kUnused" ||
+                StartsWith(t.cls, "lit");
   o.role = !t.role.empty()                                              ? t.role
            : StartsWith(t.field, "vdst") || StartsWith(t.field, "sdst") ? "kDst"
            : number                                                     ? "kImm"

@@ -198,20 +198,26 @@ void Maker::ExpandImage(const Row& row) {
   bool sampler = kind == "sample" || kind == "gather";
   base.image = bvh ? 64 : ImageBits(row.name);
   base.mods = {"a16", "tfe", "lwe", "d16", "dmask", "dim", "unorm", "r128", "cpol"};
+  // What atomics exchange with memory has 32 bits or more.
+  if (kind == "atomic") base.mods.erase(std::find(base.mods.begin(), base.mods.end(), "d16"));
   if (bvh) base.mods = {"a16", "dmask=15", "unorm=1", "r128=1"};
   Token data = Make(bvh                                  ? "vdata:v128.b32"
                     : kind == "gather" || kind == "msaa" ? "vdata:imgdata128.b32"
                                                          : "vdata:imgdata0.b32");
-  auto finish = [&](Request r) {
+  auto finish = [&](Request r, int unused) {
     r.operands.push_back(Make(bvh ? "srsrc:srsrc128.b128" : "srsrc:srsrc256.b256"));
     if (sampler) r.operands.push_back(Make("samp:srsrc128.b128"));
+    // LLVM takes any bits in the addresses that an atomic of RDNA 4 has no use for.
+    for (int i = unused; i < 4 && row.family == "vimage" && kind == "atomic"; ++i) {
+      r.operands.push_back(Make("vaddr" + std::to_string(i) + ":unused"));
+    }
     AddAccess(row, r, 31);
   };
   if (row.family == "mimg" && !bvh) {
     Request r = base;
     r.layout = "mimg";
     r.operands = {data, Make("vaddr:imgaddr0.b32")};
-    finish(r);
+    finish(r, 5);
   }
   if (bvh) {
     const char* node =
@@ -224,18 +230,18 @@ void Maker::ExpandImage(const Row& row) {
     packed.mods.push_back("a16=1");
     r.mods.push_back("a16=0");
     r.operands.push_back(Make("vaddr4:v96.f32"));
-    finish(r);
-    finish(packed);
+    finish(r, 5);
+    finish(packed, 5);
     if (row.family == "mimg") {  // All in one tuple.
       bool wide = row.name.find("64") != std::string::npos;
       Request whole = base;
       whole.layout = "mimg";
       whole.mods.push_back("a16=0");
       whole.operands = {data, Make(wide ? "vaddr:v384.b32" : "vaddr:v352.b32")};
-      finish(whole);
+      finish(whole, 5);
       whole.mods.back() = "a16=1";
       whole.operands.back() = Make(wide ? "vaddr:v288.b32" : "vaddr:v256.b32");
-      finish(whole);
+      finish(whole, 5);
     }
     return;
   }
@@ -249,7 +255,7 @@ void Maker::ExpandImage(const Row& row) {
     // The class's number is how many registers stand before it.
     r.operands.push_back(
         Make("vaddr" + std::to_string(n - 1) + ":imglast" + std::to_string(32 * (n - 1)) + ".b32"));
-    finish(r);
+    finish(r, n);
   }
 }
 

@@ -85,6 +85,7 @@ ClassInfo Classify(const Token& t, bool low_halves, bool field9, const std::stri
   if (l == "matb") return {"kMatB", "kVgprOrAcc"};
   if (l == "imgaddr") return {"kImgAddr", "kVgpr"};
   if (l == "off") return {"kOff", "kOff"};
+  if (t.cls == "unused") return {"kUnused", "kUnused"};
   if (t.cls == "m0") return {"kM0", "kM0"};
   if (t.cls == "lit32") return {"kLit32", "kLit32"};
   if (t.cls == "lit16") return {"kLit16", "kLit16"};

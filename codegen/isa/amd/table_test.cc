@@ -57,6 +57,10 @@ Role MemoryRole(const Form& form, const OperandSpec& spec) {
     case OperandName::kAddr:
       // The stack's pointer moves.
       return Has(form, "bvh_stack") ? Role::kDstSrc : Role::kSrc;
+    case OperandName::kVaddr1:
+    case OperandName::kVaddr2:
+    case OperandName::kVaddr3:
+      return spec.cls == OperandClass::kUnused ? Role::kImm : Role::kSrc;
     case OperandName::kOffset:
     case OperandName::kAttr:
     case OperandName::kAttrChan:

@@ -66,12 +66,6 @@ std::vector<Vector> Read(const std::string& path, bool second) {
       v.optional = columns[5] == "!";
       if (columns[5] != "=" && columns[5] != "!" && !columns[5].empty()) v.text = columns[5];
     }
-    // LLVM takes the number of addresses and results of gfx12's image atomics from the opcode
-    // alone, so some of its texts do not say what dmask and dim do, and do not assemble back.
-    if (columns.size() > 4 && v.encoding == "VIMAGE" && columns[4] == "0" &&
-        v.text.rfind("image_atomic", 0) == 0) {
-      v.optional = true;
-    }
     v.text = Normal(v.text);
     vectors.push_back(v);
   }
