@@ -66,6 +66,10 @@ constexpr char kRehearsalText[] =
     "everything\n"
     "                       reads as ones from there on; a write is dropped; a bit is read wrong";
 
+constexpr char kRemoteText[] =
+    "With REMOTE=HOST[:PORT],... in the environment PCI cards are those that remote_pci serves "
+    "there: REMOTE=gpubox amdflash --transport pci info.";
+
 constexpr char kJsonText[] =
     "With --json stdout is one object and everything else goes to stderr. It has \"ok\", \"error\" "
     "when that is false, and what the command found: card, chip, status_registers, cmp, protected "
@@ -124,6 +128,7 @@ int Main(int argc, char** argv) {
   flags.Add("json", &options.json, "print one JSON object for scripts");
   flags.AddSection("COMMANDS", kCommandsText);
   flags.AddSection("REHEARSAL", kRehearsalText);
+  flags.AddSection("CARDS OF OTHER MACHINES", kRemoteText);
   flags.AddSection("JSON", kJsonText);
   flags.AddSection("EXAMPLES", kExamplesText);
   flags.ParseOrExit(argc, argv);

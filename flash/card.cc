@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file.h"
+#include "base/settings.h"
 #include "drivers/sim/amd/navi31_flash.h"
 #include "drivers/sim/spi/gd25lq16e.h"
 #include "flash/fault_registers.h"
@@ -168,7 +169,11 @@ absl::StatusOr<std::unique_ptr<Card>> OpenCard(const CardOptions& options, Path 
   if (absl::StartsWith(options.transport, "sim:")) return OpenSimulated(options, path, writable);
   // Registers are written more boldly through ROM_SW than through the firmware: cards of this
   // machine, which may be in use, have to be asked for.
-  return OpenPciCard(options.transport, /*pci_in_auto=*/path == Path::kFirmware, options.device);
+  return OpenPciCard({.transport = options.transport,
+                      .pci_in_auto = path == Path::kFirmware,
+                      .remote = base::Get(base::kRemote),
+                      .remote_timeout = absl::Seconds(base::Get(base::kRemoteTimeout))},
+                     options.device);
 }
 
 }  // namespace tg::flash

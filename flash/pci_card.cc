@@ -1,6 +1,7 @@
 #include "flash/pci_card.h"
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "drivers/pci/config_space.h"
 #include "drivers/pci/match.h"
+#include "drivers/pci/remote/remotes.h"
 #include "drivers/usb/asm24.h"
 #include "drivers/usb/libusb_transport.h"
 
@@ -57,36 +59,47 @@ absl::StatusOr<std::unique_ptr<Card>> CardOfFunction(std::unique_ptr<pci::Functi
   return std::make_unique<PciCard>(std::move(function), *std::move(region));
 }
 
-absl::StatusOr<std::unique_ptr<Card>> OpenPciCard(absl::string_view transport, bool pci_in_auto,
-                                                  int device, const pci::LinuxHost& host) {
-  std::vector<usb::UsbDevice> bridges;
-  std::vector<std::string> buses;
-  if (transport != "pci") {
-    absl::StatusOr<std::vector<usb::UsbDevice>> found = usb::ListUsbDevices(usb::kAsm24Ids);
-    if (!found.ok()) return found.status();
-    bridges = *std::move(found);
+absl::StatusOr<std::unique_ptr<Card>> OpenPciCard(const CardSearch& search, int device) {
+  using Opener = std::function<absl::StatusOr<std::unique_ptr<pci::Function>>()>;
+  std::vector<Opener> found;
+  const bool wants_pci =
+      search.transport == "pci" || (search.transport == "auto" && search.pci_in_auto);
+  if (search.transport != "pci") {
+    const absl::StatusOr<std::vector<usb::UsbDevice>> bridges = usb::ListUsbDevices(usb::kAsm24Ids);
+    if (!bridges.ok()) return bridges.status();
+    for (const usb::UsbDevice& bridge : *bridges) {
+      found.push_back(
+          [&search, bridge] { return usb::OpenAsm24Device(bridge, search.host.locks); });
+    }
   }
-  if (transport == "pci" || (transport == "auto" && pci_in_auto)) {
-    absl::StatusOr<std::vector<std::string>> found =
-        pci::ListLinuxFunctions(host, pci::Navi31Cards());
-    if (!found.ok()) return found.status();
-    buses = *std::move(found);
+  if (wants_pci && !search.remote.empty()) {
+    const auto clients = pci::remote::ConnectRemotes(search.remote, search.remote_timeout);
+    if (!clients.ok()) return clients.status();
+    const auto devices = pci::remote::ListRemoteDevices(*clients, pci::Navi31Cards());
+    if (!devices.ok()) return devices.status();
+    for (const pci::remote::RemoteDevice& remote : *devices) {
+      found.push_back([&search, remote] { return remote.Open(search.host.locks); });
+    }
+  } else if (wants_pci) {
+    const absl::StatusOr<std::vector<std::string>> buses =
+        pci::ListLinuxFunctions(search.host, pci::Navi31Cards());
+    if (!buses.ok()) return buses.status();
+    for (const std::string& bus : *buses) {
+      found.push_back([&search, bus] { return pci::OpenLinuxFunction(search.host, bus); });
+    }
   }
-  const size_t count = bridges.size() + buses.size();
-  if (count == 0) {
-    return absl::NotFoundError(
-        absl::StrCat("no supported ", transport,
-                     " AMD GPU found; check its power and cable, or rehearse with --transport "
-                     "sim:FILE"));
+  if (found.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "no supported ", search.transport, " AMD GPU found",
+        wants_pci && !search.remote.empty() ? " at REMOTE " : "", wants_pci ? search.remote : "",
+        "; check its power and cable, or rehearse with --transport sim:FILE"));
   }
   const auto index = static_cast<size_t>(device);
-  if (index >= count) {
+  if (index >= found.size()) {
     return absl::NotFoundError(
-        absl::StrFormat("device index %d out of range (found %d)", device, count));
+        absl::StrFormat("device index %d out of range (found %d)", device, found.size()));
   }
-  absl::StatusOr<std::unique_ptr<pci::Function>> function =
-      index < bridges.size() ? usb::OpenAsm24Device(bridges[index], host.locks)
-                             : pci::OpenLinuxFunction(host, buses[index - bridges.size()]);
+  absl::StatusOr<std::unique_ptr<pci::Function>> function = found[index]();
   if (!function.ok()) return function.status();
   return CardOfFunction(*std::move(function));
 }
