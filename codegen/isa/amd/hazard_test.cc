@@ -1,5 +1,6 @@
 #include "codegen/isa/amd/hazard.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -96,7 +97,9 @@ TEST(HazardTest, EachRowIsFoundAndCured) {
     const std::vector<uint8_t> code = Code(row.text, row.arch);
     const std::vector<HazardFinding> found = CheckHazards(code, row.arch);
     ASSERT_FALSE(found.empty()) << row.text;
-    EXPECT_TRUE(absl::StartsWith(found[0].message, row.name)) << found[0].message;
+    EXPECT_TRUE(std::any_of(found.begin(), found.end(), [&](const HazardFinding& f) {
+      return absl::StartsWith(f.message, row.name);
+    })) << found[0].message;
     const absl::StatusOr<std::vector<uint8_t>> cured = InsertWaits(code, row.arch);
     ASSERT_TRUE(cured.ok()) << cured.status();
     EXPECT_GT(cured->size(), code.size());
