@@ -13,6 +13,7 @@ namespace {
 constexpr uint8_t kReadXdata = 0xe4;
 constexpr uint8_t kWriteXdata = 0xe5;
 constexpr uint8_t kTlp = 0xf0;
+constexpr uint8_t kSram = 0xf2;
 constexpr uint8_t kPower = 0xf3;
 constexpr uint8_t kBulkOut = 0x02;
 constexpr uint8_t kBulkIn = 0x81;
@@ -30,6 +31,8 @@ constexpr int kTries = 11;
 constexpr uint64_t kPage = 4096;
 constexpr absl::Duration kTimeout = absl::Seconds(5);
 constexpr absl::Duration kPowerTimeout = absl::Seconds(10);
+constexpr absl::Duration kSramTimeout = absl::Seconds(10);
+constexpr uint16_t kSramRead = 0x8000;
 
 uint8_t Enables(uint64_t address, int bytes) {
   return static_cast<uint8_t>(((1 << bytes) - 1) << (address & 3));
@@ -61,6 +64,31 @@ absl::Status Asm24::WriteXdata(uint16_t address, absl::Span<const uint8_t> bytes
     ++address;
   }
   return absl::OkStatus();
+}
+
+absl::Status Asm24::AnnounceSram(uint32_t slot, size_t bytes, bool read) {
+  if (bytes == 0 || bytes % kSramSector != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SRAM: ", bytes, " bytes are no whole sectors of ", kSramSector));
+  }
+  if (slot >= kSramSize / kSramSlot || bytes > kSramSize - slot * kSramSlot) {
+    return absl::OutOfRangeError(
+        absl::StrCat("SRAM: ", bytes, " bytes from slot ", slot, " on leave its ", kSramSize));
+  }
+  const size_t slots = (bytes + kSramSlot - 1) / kSramSlot;
+  return transport_.ControlOut(kSram,
+                               static_cast<uint16_t>(bytes / kSramSector | (read ? kSramRead : 0)),
+                               static_cast<uint16_t>(slot | slots << 8), {}, kTimeout);
+}
+
+absl::Status Asm24::ReadSram(uint32_t slot, absl::Span<uint8_t> bytes) {
+  if (absl::Status s = AnnounceSram(slot, bytes.size(), /*read=*/true); !s.ok()) return s;
+  return transport_.BulkIn(kBulkIn, bytes, kSramTimeout);
+}
+
+absl::Status Asm24::WriteSram(uint32_t slot, absl::Span<const uint8_t> bytes) {
+  if (absl::Status s = AnnounceSram(slot, bytes.size(), /*read=*/false); !s.ok()) return s;
+  return transport_.BulkOut(kBulkOut, bytes, kSramTimeout);
 }
 
 absl::Status Asm24::SetPower(bool on) {

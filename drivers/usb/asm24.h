@@ -12,10 +12,13 @@
 //             Data: u32 address low, address high, value or number of dwords.
 //   0xF0 in   The completion, 8 bytes: u32 data; byte 4 bits 7:5 completion status; byte 7 not 0
 //             when there was none.
+//   0xF2 out  value: sectors of 512 bytes, bit 15 set to read; index: first slot | slots << 8.
+//             Announces that many bytes of the SRAM, from a slot of 16 KiB on, which follow on bulk
+//             endpoint 0x02, or 0x81 to read.
 //   0xF3 out  value: 1 switches the PCI Express side on, 0 off.
 //
-// XDATA 0xB450 is the state of the link; 0x78 is up. XDATA 0xA000 to 0xAFFF is seen by PCI Express
-// devices at 0x820000.
+// XDATA 0xB450 is the state of the link; 0x78 is up. PCI Express devices see XDATA 0xA000 to 0xAFFF
+// at 0x820000, and the SRAM, 512 KiB in 32 slots, at 0x200000.
 
 #include <cstdint>
 
@@ -41,12 +44,21 @@ class Asm24 {
   static constexpr uint16_t kSharedMemory = 0xa000;
   static constexpr uint64_t kSharedMemoryOnBus = 0x820000;
   static constexpr uint32_t kSharedMemorySize = 4096;
+  static constexpr uint64_t kSramOnBus = 0x200000;
+  static constexpr uint32_t kSramSize = 512 << 10;
+  static constexpr uint32_t kSramSlot = 16 << 10;
+  static constexpr uint32_t kSramSector = 512;
 
   // `transport` outlives this.
   explicit Asm24(Transport* transport) : transport_(*transport) {}
 
   absl::Status ReadXdata(uint16_t address, absl::Span<uint8_t> bytes);
   absl::Status WriteXdata(uint16_t address, absl::Span<const uint8_t> bytes);
+
+  // Whole sectors from the start of a slot on; InvalidArgument for others, OutOfRange beyond the
+  // SRAM.
+  absl::Status ReadSram(uint32_t slot, absl::Span<uint8_t> bytes);
+  absl::Status WriteSram(uint32_t slot, absl::Span<const uint8_t> bytes);
 
   absl::Status SetPower(bool on);
   // Switches PCI Express on if it is off. Unavailable: "PCIe link not up (LTSSM=0x01), ...".
@@ -65,6 +77,7 @@ class Asm24 {
   absl::Status WriteStream(uint64_t address, absl::Span<const uint8_t> bytes);
 
  private:
+  absl::Status AnnounceSram(uint32_t slot, size_t bytes, bool read);
   absl::Status Send(uint8_t type, uint8_t enables, uint16_t mode, uint64_t address, uint32_t value);
   absl::StatusOr<uint32_t> Complete(uint8_t type, uint64_t address, int bytes, uint32_t value);
 

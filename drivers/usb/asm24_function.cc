@@ -101,16 +101,16 @@ class Asm24Region final : public pci::Region {
   const uint64_t address_;
 };
 
-// Memory in the bridge that both sides see.
-class Asm24Memory final : public pci::DmaMemory {
+// Memory in the bridge that both sides see: the page in XDATA.
+class Asm24Page final : public pci::DmaMemory {
  public:
-  Asm24Memory(Asm24* bridge, bool* taken)
+  Asm24Page(Asm24* bridge, bool* taken)
       : DmaMemory(Asm24::kSharedMemorySize, {Asm24::kSharedMemoryOnBus}),
         bridge_(*bridge),
         taken_(*taken) {
     taken_ = true;
   }
-  ~Asm24Memory() override { taken_ = false; }
+  ~Asm24Page() override { taken_ = false; }
 
  private:
   absl::Status DoRead(uint64_t offset, absl::Span<uint8_t> bytes) override {
@@ -118,6 +118,54 @@ class Asm24Memory final : public pci::DmaMemory {
   }
   absl::Status DoWrite(uint64_t offset, absl::Span<const uint8_t> bytes) override {
     return bridge_.WriteXdata(static_cast<uint16_t>(Asm24::kSharedMemory + offset), bytes);
+  }
+
+  Asm24& bridge_;
+  bool& taken_;
+};
+
+// The bridge's SRAM, of which `slots` are used. Transfers begin with a slot and have whole sectors:
+// what stands around the bytes that are written is read before and written with them.
+class Asm24Sram final : public pci::DmaMemory {
+ public:
+  Asm24Sram(Asm24* bridge, uint32_t slots, bool* taken)
+      : DmaMemory(slots * Asm24::kSramSlot, Pages(slots)), bridge_(*bridge), taken_(*taken) {
+    taken_ = true;
+  }
+  ~Asm24Sram() override { taken_ = false; }
+
+ private:
+  static std::vector<uint64_t> Pages(uint32_t slots) {
+    std::vector<uint64_t> pages;
+    for (uint64_t at = 0; at < slots * Asm24::kSramSlot; at += kPageSize) {
+      pages.push_back(Asm24::kSramOnBus + at);
+    }
+    return pages;
+  }
+
+  absl::Status DoRead(uint64_t offset, absl::Span<uint8_t> bytes) override {
+    const auto slot = static_cast<uint32_t>(offset / Asm24::kSramSlot);
+    const uint64_t before = offset % Asm24::kSramSlot;
+    std::vector<uint8_t> sectors(Sectors(before + bytes.size()));
+    absl::Status s = bridge_.ReadSram(slot, absl::MakeSpan(sectors));
+    if (!s.ok()) return s;
+    std::copy_n(sectors.begin() + static_cast<ptrdiff_t>(before), bytes.size(), bytes.begin());
+    return absl::OkStatus();
+  }
+  absl::Status DoWrite(uint64_t offset, absl::Span<const uint8_t> bytes) override {
+    const auto slot = static_cast<uint32_t>(offset / Asm24::kSramSlot);
+    const uint64_t before = offset % Asm24::kSramSlot;
+    if (before == 0 && bytes.size() % Asm24::kSramSector == 0) {
+      return bridge_.WriteSram(slot, bytes);
+    }
+    std::vector<uint8_t> sectors(Sectors(before + bytes.size()));
+    absl::Status s = bridge_.ReadSram(slot, absl::MakeSpan(sectors));
+    if (!s.ok()) return s;
+    std::copy(bytes.begin(), bytes.end(), sectors.begin() + static_cast<ptrdiff_t>(before));
+    return bridge_.WriteSram(slot, sectors);
+  }
+  static uint64_t Sectors(uint64_t bytes) {
+    return (bytes + Asm24::kSramSector - 1) / Asm24::kSramSector * Asm24::kSramSector;
   }
 
   Asm24& bridge_;
@@ -144,14 +192,21 @@ class Asm24Function final : public pci::Function {
 
   const std::string& bus() const override { return name_; }
 
+  // The page for what fits and is free: single bytes of it are written alone.
   absl::StatusOr<std::unique_ptr<pci::DmaMemory>> AllocateDma(uint64_t size, bool) override {
-    if (size == 0 || size > Asm24::kSharedMemorySize || memory_taken_) {
+    std::unique_ptr<pci::DmaMemory> memory;
+    if (size != 0 && size <= Asm24::kSharedMemorySize && !page_taken_) {
+      memory = std::make_unique<Asm24Page>(&bridge_, &page_taken_);
+    } else if (size != 0 && size <= Asm24::kSramSize && !sram_taken_) {
+      const uint64_t slots = (size + Asm24::kSramSlot - 1) / Asm24::kSramSlot;
+      memory = std::make_unique<Asm24Sram>(&bridge_, static_cast<uint32_t>(slots), &sram_taken_);
+    } else {
       return absl::ResourceExhaustedError(
-          absl::StrCat(name_, ": no ", size, " bytes: the bridge shares one page of ",
-                       Asm24::kSharedMemorySize, memory_taken_ ? ", which is taken" : ""));
+          absl::StrCat(name_, ": no ", size, " bytes: the bridge shares a page of ",
+                       Asm24::kSharedMemorySize, page_taken_ ? " (taken)" : "",
+                       " and one block of ", Asm24::kSramSize, sram_taken_ ? " (taken)" : ""));
     }
-    auto memory = std::make_unique<Asm24Memory>(&bridge_, &memory_taken_);
-    const std::vector<uint8_t> zeros(Asm24::kSharedMemorySize);
+    const std::vector<uint8_t> zeros(memory->size());
     if (absl::Status s = memory->Write(0, zeros); !s.ok()) return s;
     return memory;
   }
@@ -268,7 +323,8 @@ class Asm24Function final : public pci::Function {
   Asm24 bridge_;
   int bus_ = 0;
   std::array<pci::Bar, kBars> bars_;
-  bool memory_taken_ = false;
+  bool page_taken_ = false;
+  bool sram_taken_ = false;
 };
 
 }  // namespace

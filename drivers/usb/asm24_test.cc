@@ -103,22 +103,94 @@ TEST_F(Asm24Test, ResizeAndReset) {
   EXPECT_EQ(card->MapBar(2).value()->Read32(8188).value(), 7u);
 }
 
-TEST_F(Asm24Test, SharedMemory) {
+TEST_F(Asm24Test, SharedPage) {
   const auto card = Open().value();
   auto memory = card->AllocateDma(100, true).value();
   EXPECT_THAT(memory->pages(), ElementsAre(0x820000));
-  EXPECT_EQ(card->AllocateDma(100, true).status().code(), absl::StatusCode::kResourceExhausted);
   std::vector<uint8_t> bytes(1000), back(1000);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i);
   ASSERT_TRUE(memory->Write(3000, bytes).ok());
   ASSERT_TRUE(memory->Read(3000, absl::MakeSpan(back)).ok());
   EXPECT_EQ(back, bytes);
   std::array<uint8_t, 1> first;
-  ASSERT_TRUE(sim_->ControlIn(0xe4, 0xa000 + 3001, 0, absl::MakeSpan(first), {}).ok());
+  ASSERT_TRUE(sim_->DeviceRead(0x820000 + 3001, absl::MakeSpan(first)).ok());
   EXPECT_EQ(first[0], 1);
-  memory.reset();
-  EXPECT_TRUE(card->AllocateDma(4096, false).ok());
-  EXPECT_FALSE(card->AllocateDma(4097, false).ok());
+}
+
+TEST_F(Asm24Test, SharedSram) {
+  const auto card = Open().value();
+  auto memory = card->AllocateDma(100 << 10, true).value();
+  EXPECT_EQ(memory->size(), 112u << 10) << "slots of 16 KiB";
+  ASSERT_EQ(memory->pages().size(), 28u);
+  for (size_t i = 0; i < 28; ++i) EXPECT_EQ(memory->pages()[i], 0x200000 + i * 4096);
+  // Whole, within a slot, over the border of two, one byte, and up to the end.
+  std::vector<uint8_t> expected(memory->size());
+  for (const auto& [offset, size] : {std::pair{0, 112 << 10},
+                                     {16 << 10, 512},
+                                     {5, 100},
+                                     {16380, 9},
+                                     {40000, 30000},
+                                     {1, 1},
+                                     {(112 << 10) - 1, 1},
+                                     {16 << 10, 20}}) {
+    std::vector<uint8_t> bytes(static_cast<size_t>(size));
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<uint8_t>(i * 37 + static_cast<size_t>(size));
+    }
+    std::copy(bytes.begin(), bytes.end(), expected.begin() + offset);
+    ASSERT_TRUE(memory->Write(static_cast<uint64_t>(offset), bytes).ok()) << offset;
+    std::vector<uint8_t> seen(memory->size());
+    ASSERT_TRUE(sim_->DeviceRead(0x200000, absl::MakeSpan(seen)).ok());
+    EXPECT_EQ(seen, expected) << offset << " " << size;
+    std::vector<uint8_t> back(bytes.size());
+    ASSERT_TRUE(memory->Read(static_cast<uint64_t>(offset), absl::MakeSpan(back)).ok());
+    EXPECT_EQ(back, bytes) << offset;
+  }
+  // What the device has written.
+  ASSERT_TRUE(sim_->DeviceWrite(0x200000 + 70001, std::vector<uint8_t>{1, 2, 3}).ok());
+  std::array<uint8_t, 3> three;
+  ASSERT_TRUE(memory->Read(70001, absl::MakeSpan(three)).ok());
+  EXPECT_THAT(three, ElementsAre(1, 2, 3));
+  EXPECT_EQ(memory->Read(112 << 10, absl::MakeSpan(three)).code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(Asm24Test, SharedMemoryEnds) {
+  const auto card = Open().value();
+  const auto left = [&](uint64_t size) { return card->AllocateDma(size, false).status(); };
+  EXPECT_EQ(left(0).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(left((512 << 10) + 1).code(), absl::StatusCode::kResourceExhausted);
+  auto page = card->AllocateDma(4096, true).value();
+  auto sram = card->AllocateDma(1, true).value();
+  EXPECT_THAT(sram->pages(), ElementsAre(0x200000, 0x201000, 0x202000, 0x203000));
+  EXPECT_EQ(left(1).message(),
+            "usb:1:4: no 1 bytes: the bridge shares a page of 4096 (taken) and one block of 524288 "
+            "(taken)");
+  page.reset();
+  EXPECT_TRUE(left(1).ok());
+  EXPECT_FALSE(left(4097).ok());
+  sram.reset();
+  EXPECT_TRUE(left(512 << 10).ok());
+}
+
+TEST_F(Asm24Test, SramTransfersThatCannotBe) {
+  sim::SimAsm24 sim(&card_, 0);
+  Asm24 bridge(&sim);
+  using Code = absl::StatusCode;
+  std::vector<uint8_t> bytes(1 << 20);
+  const auto write = [&](uint32_t slot, size_t size) {
+    return bridge.WriteSram(slot, absl::MakeConstSpan(bytes).first(size)).code();
+  };
+  EXPECT_EQ(write(0, 0), Code::kInvalidArgument);
+  EXPECT_EQ(write(0, 511), Code::kInvalidArgument);
+  EXPECT_EQ(write(32, 512), Code::kOutOfRange);
+  EXPECT_EQ(write(31, (16 << 10) + 512), Code::kOutOfRange);
+  EXPECT_EQ(write(0xffffffff, 512), Code::kOutOfRange);
+  EXPECT_EQ(write(31, 16 << 10), Code::kOk);
+  EXPECT_EQ(write(0, 512 << 10), Code::kOk);
+  EXPECT_EQ(bridge.ReadSram(0, absl::MakeSpan(bytes).first(100)).code(), Code::kInvalidArgument);
+  sim.Unplug();
+  EXPECT_EQ(write(0, 512), Code::kUnavailable);
+  EXPECT_EQ(bridge.ReadSram(0, absl::MakeSpan(bytes).first(512)).code(), Code::kUnavailable);
 }
 
 TEST_F(Asm24Test, CompletionsThatDoNotCome) {

@@ -11,6 +11,9 @@ namespace {
 using ::tg::pci::Width;
 
 constexpr uint8_t kUnsupportedRequest = 1;
+constexpr size_t kSramSize = 512 << 10, kSlot = 16 << 10, kSector = 512;
+constexpr uint64_t kSramOnBus = 0x200000, kPageOnBus = 0x820000;
+constexpr size_t kPageInXdata = 0xa000, kPage = 4096;
 
 absl::Status Unknown(uint8_t request) {
   return absl::UnavailableError(absl::StrFormat("stall: request 0x%02x", request));
@@ -19,7 +22,7 @@ absl::Status Unknown(uint8_t request) {
 }  // namespace
 
 SimAsm24::SimAsm24(SimFunction* device, int bridges)
-    : device_(*device), bridges_(static_cast<size_t>(bridges)), xdata_(1 << 16) {}
+    : device_(*device), bridges_(static_cast<size_t>(bridges)), xdata_(1 << 16), sram_(kSramSize) {}
 
 void SimAsm24::PowerOn() {
   for (Header& bridge : bridges_) {
@@ -135,6 +138,8 @@ absl::Status SimAsm24::ControlOut(uint8_t request, uint16_t value, uint16_t inde
       power_ = value != 0;
       if (power_) PowerOn();
       return absl::OkStatus();
+    case 0xf2:
+      return AnnounceSram(value, index);
     case 0xf0:
       break;
     default:
@@ -176,6 +181,46 @@ absl::Status SimAsm24::ControlOut(uint8_t request, uint16_t value, uint16_t inde
   return absl::OkStatus();
 }
 
+// The number of slots has to go with the number of sectors: the controller takes buffers by slots.
+absl::Status SimAsm24::AnnounceSram(uint16_t value, uint16_t index) {
+  const size_t bytes = (value & 0x7fff) * kSector;
+  const size_t slot = index & 0xff, slots = index >> 8;
+  sram_transfer_ = {};
+  if (bytes == 0 || slots != (bytes + kSlot - 1) / kSlot || slot * kSlot + bytes > kSramSize) {
+    return Unknown(0xf2);
+  }
+  sram_transfer_ = absl::MakeSpan(sram_).subspan(slot * kSlot, bytes);
+  sram_read_ = (value & 0x8000) != 0;
+  return absl::OkStatus();
+}
+
+absl::Span<uint8_t> SimAsm24::Shared(uint64_t address, size_t bytes) {
+  const auto within = [&](uint64_t base, size_t size) {
+    return address >= base && address - base <= size && bytes <= size - (address - base);
+  };
+  if (within(kSramOnBus, kSramSize)) {
+    return absl::MakeSpan(sram_).subspan(address - kSramOnBus, bytes);
+  }
+  if (within(kPageOnBus, kPage)) {
+    return absl::MakeSpan(xdata_).subspan(kPageInXdata + (address - kPageOnBus), bytes);
+  }
+  return {};
+}
+
+absl::Status SimAsm24::DeviceRead(uint64_t address, absl::Span<uint8_t> bytes) {
+  const absl::Span<uint8_t> from = Shared(address, bytes.size());
+  if (from.empty()) return absl::OutOfRangeError(absl::StrFormat("no memory at 0x%x", address));
+  std::copy(from.begin(), from.end(), bytes.begin());
+  return absl::OkStatus();
+}
+
+absl::Status SimAsm24::DeviceWrite(uint64_t address, absl::Span<const uint8_t> bytes) {
+  const absl::Span<uint8_t> to = Shared(address, bytes.size());
+  if (to.empty()) return absl::OutOfRangeError(absl::StrFormat("no memory at 0x%x", address));
+  std::copy(bytes.begin(), bytes.end(), to.begin());
+  return absl::OkStatus();
+}
+
 absl::Status SimAsm24::ControlIn(uint8_t request, uint16_t value, uint16_t,
                                  absl::Span<uint8_t> data, absl::Duration) {
   if (unplugged_) return absl::UnavailableError("no such device");
@@ -193,6 +238,11 @@ absl::Status SimAsm24::ControlIn(uint8_t request, uint16_t value, uint16_t,
 
 absl::Status SimAsm24::BulkOut(uint8_t endpoint, absl::Span<const uint8_t> data, absl::Duration) {
   if (unplugged_) return absl::UnavailableError("no such device");
+  if (endpoint == 0x02 && !sram_read_ && !data.empty() && data.size() == sram_transfer_.size()) {
+    std::copy(data.begin(), data.end(), sram_transfer_.begin());
+    sram_transfer_ = {};
+    return absl::OkStatus();
+  }
   if (endpoint != 0x02 || stream_ != 1 || data.size() != stream_bytes_) {
     return absl::UnavailableError("stall: no such write was announced");
   }
@@ -207,6 +257,11 @@ absl::Status SimAsm24::BulkOut(uint8_t endpoint, absl::Span<const uint8_t> data,
 
 absl::Status SimAsm24::BulkIn(uint8_t endpoint, absl::Span<uint8_t> data, absl::Duration) {
   if (unplugged_) return absl::UnavailableError("no such device");
+  if (endpoint == 0x81 && sram_read_ && !data.empty() && data.size() == sram_transfer_.size()) {
+    std::copy(sram_transfer_.begin(), sram_transfer_.end(), data.begin());
+    sram_transfer_ = {};
+    return absl::OkStatus();
+  }
   if (endpoint != 0x81 || stream_ != 2 || data.size() != stream_bytes_) {
     return absl::UnavailableError("stall: no such read was announced");
   }

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "drivers/sim/pci/sim_function.h"
 #include "drivers/usb/transport.h"
 
@@ -22,6 +23,11 @@ class SimAsm24 final : public usb::Transport {
  public:
   // `device` outlives this. `bridges`: those between the controller and the device.
   SimAsm24(SimFunction* device, int bridges);
+
+  // What the device reads and writes by itself: the page in XDATA at 0x820000, the SRAM at
+  // 0x200000. OutOfRange: the bridge has no memory there.
+  absl::Status DeviceRead(uint64_t address, absl::Span<uint8_t> bytes);
+  absl::Status DeviceWrite(uint64_t address, absl::Span<const uint8_t> bytes);
 
   // From now on every transfer fails.
   void Unplug() { unplugged_ = true; }
@@ -52,10 +58,14 @@ class SimAsm24 final : public usb::Transport {
   // Moves the enabled bytes of a dword; false: nobody claims the address.
   bool Memory(bool write, uint8_t enables, uint64_t address, uint32_t& value);
   void Complete(uint32_t data, uint8_t status);
+  absl::Status AnnounceSram(uint16_t value, uint16_t index);
+  // What is at an address of the device's side; empty: nothing of that size.
+  absl::Span<uint8_t> Shared(uint64_t address, size_t bytes);
 
   SimFunction& device_;
   std::vector<Header> bridges_;
   std::vector<uint8_t> xdata_;
+  std::vector<uint8_t> sram_;
   std::map<int, std::unique_ptr<pci::Region>> regions_;
   uint8_t link_state_ = 0x78;
   bool power_ = false;
@@ -67,6 +77,9 @@ class SimAsm24 final : public usb::Transport {
   uint16_t stream_ = 0;
   uint64_t stream_address_ = 0;
   size_t stream_bytes_ = 0;
+  // A transfer of the SRAM that has been announced: its bytes, and whether they are read.
+  absl::Span<uint8_t> sram_transfer_;
+  bool sram_read_ = false;
 };
 
 }  // namespace tg::sim
