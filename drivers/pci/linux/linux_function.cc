@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "drivers/pci/linux/locked_memory.h"
 #include "drivers/pci/linux/mapped_region.h"
+#include "drivers/pci/linux/vfio.h"
 
 namespace tg::pci {
 namespace {
@@ -79,12 +80,14 @@ absl::Status WriteAttribute(const std::string& path, absl::string_view text) {
 
 class LinuxFunction final : public Function {
  public:
-  // Without a lock it is one that is only looked at.
-  LinuxFunction(const LinuxHost& host, absl::string_view bus, DeviceLock lock, int config)
+  // Without a lock it is one that is only looked at. `vfio`: the error says why there is none.
+  LinuxFunction(const LinuxHost& host, absl::string_view bus, DeviceLock lock,
+                absl::StatusOr<std::unique_ptr<VfioDevice>> vfio, int config)
       : bus_(bus),
         folder_(absl::StrCat(DevicesFolder(host), "/", bus)),
         proc_(host.proc),
         lock_(std::move(lock)),
+        vfio_(std::move(vfio)),
         config_(config) {}
   ~LinuxFunction() override { close(config_); }
 
@@ -106,8 +109,9 @@ class LinuxFunction final : public Function {
   }
 
   absl::StatusOr<std::unique_ptr<Interrupt>> EnableInterrupt() override {
-    return absl::UnimplementedError(
-        absl::StrCat(bus_, ": sysfs has no interrupts; poll the device's memory"));
+    if (absl::Status s = MustOwn(); !s.ok()) return s;
+    if (!vfio_.ok()) return vfio_.status();
+    return (*vfio_)->EnableInterrupt();
   }
 
  private:
@@ -184,6 +188,7 @@ class LinuxFunction final : public Function {
   const std::string folder_;
   const std::string proc_;
   const DeviceLock lock_;
+  const absl::StatusOr<std::unique_ptr<VfioDevice>> vfio_;
   const int config_;
 };
 
@@ -261,7 +266,8 @@ absl::StatusOr<std::unique_ptr<Function>> OpenLinuxFunction(const LinuxHost& hos
   }
   // The bridge to user space is what such functions are given to.
   const std::filesystem::path driver = std::filesystem::read_symlink(folder + "/driver", error);
-  if (!error && driver.filename() != "vfio-pci") {
+  const bool has_vfio = !error && driver.filename() == "vfio-pci";
+  if (!error && !has_vfio) {
     return absl::FailedPreconditionError(
         absl::StrCat("Driver is bound to ", bus, ": ", driver.filename().string(),
                      "; unload it, or `echo ", bus, " > ", folder, "/driver/unbind`"));
@@ -273,6 +279,11 @@ absl::StatusOr<std::unique_ptr<Function>> OpenLinuxFunction(const LinuxHost& hos
     lock = DeviceLock::Acquire(LockPath(host.locks, options.lock_prefix, bus), options.lock_mode);
     if (!lock.ok()) return lock.status();
   }
+  absl::StatusOr<std::unique_ptr<VfioDevice>> vfio = absl::UnimplementedError(absl::StrCat(
+      bus, ": sysfs has no interrupts; bind it to vfio-pci, or poll the device's memory"));
+  if (has_vfio && !options.observe) {
+    vfio = VfioDevice::Open({.sys = host.sys, .dev = host.dev, .ioctl = host.vfio_ioctl}, bus);
+  }
   const int config = open((folder + "/config").c_str(),
                           (options.observe ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_SYNC);
   if (config < 0) {
@@ -282,7 +293,8 @@ absl::StatusOr<std::unique_ptr<Function>> OpenLinuxFunction(const LinuxHost& hos
     return absl::PermissionDeniedError(
         absl::StrCat("Cannot access PCI device ", bus, ": ", kWhoMay));
   }
-  auto function = std::make_unique<LinuxFunction>(host, bus, *std::move(lock), config);
+  auto function =
+      std::make_unique<LinuxFunction>(host, bus, *std::move(lock), std::move(vfio), config);
   if (options.observe) {
     if (absl::Status s = WaitForOtherObservers(bus, config); !s.ok()) return s;
     if (absl::Status s = ReadIdentity(*function).status(); !s.ok()) return s;

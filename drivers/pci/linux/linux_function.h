@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct LinuxHost {
   std::string sys = "/sys";
   std::string proc = "/proc";
   std::string locks = kLockFolder;
+  std::string dev = "/dev";
+  // In the place of ioctl(2) on VFIO's files; empty: that.
+  std::function<int(int fd, unsigned long request, void* argument)> vfio_ioctl = {};
 };
 
 // Buses ("0000:03:00.0") of the functions that match, in order. Empty where there is no PCI.
@@ -45,6 +49,10 @@ struct LinuxOpenOptions {
 // addresses. InvalidArgument: no name of a function; NotFound: not there; FailedPrecondition: a
 // kernel driver is bound to it, or its lock file is not to be trusted; Unavailable: another process
 // has it, or it does not answer; PermissionDenied: says what is needed.
+//
+// A function that is bound to vfio-pci is opened through VFIO as well (vfio.h): that resets it, and
+// gives it interrupts. Where that is not possible all else works, and EnableInterrupt says why; of
+// other functions it is Unimplemented.
 //
 // AllocateDma locks memory of this process and takes its physical addresses from
 // /proc/self/pagemap, so it needs CAP_SYS_ADMIN and CAP_IPC_LOCK, and a machine whose IOMMU does
