@@ -22,35 +22,29 @@ enum Command : uint8_t {
 constexpr uint8_t kBusy = 0x01, kWriteEnabled = 0x02;
 constexpr uint8_t kCmp = 0x40;
 
+// Chips of 2 MiB whose commands are alike. Times are those after which a chip counts as stuck; what
+// data sheets call the longest is, for GD25LQ16E and W25Q16JW, 300 and 400 ms to erase, 2.4 and 3
+// ms to program, 30 and 15 ms for the status registers.
+constexpr Chip TwoMebibytes(const char* vendor, const char* name, std::array<uint8_t, 3> jedec,
+                            Tried tried) {
+  return {.vendor = vendor,
+          .name = name,
+          .jedec = jedec,
+          .size = 0x200000,
+          .sector = 0x1000,
+          .page = 0x100,
+          .sector_erase = absl::Seconds(2),
+          .page_program = absl::Seconds(1),
+          .write_status = absl::Seconds(1),
+          .read = tried,
+          .erase = tried,
+          .program = tried,
+          .protection = tried};
+}
+
 constexpr Chip kChips[] = {
-    // GD25LQ16E data sheet, AC characteristics: erase 300 ms, program 2.4 ms, status 30 ms at most.
-    {.vendor = "GigaDevice",
-     .name = "GD25LQ16E",
-     .jedec = {0xc8, 0x60, 0x15},
-     .size = 0x200000,
-     .sector = 0x1000,
-     .page = 0x100,
-     .sector_erase = absl::Seconds(2),
-     .page_program = absl::Seconds(1),
-     .write_status = absl::Seconds(1),
-     .read = Tried::kSimulated,
-     .erase = Tried::kSimulated,
-     .program = Tried::kSimulated,
-     .protection = Tried::kSimulated},
-    // W25Q16JW data sheet: erase 400 ms, program 3 ms, status 15 ms at most.
-    {.vendor = "Winbond",
-     .name = "W25Q16JW",
-     .jedec = {0xef, 0x60, 0x15},
-     .size = 0x200000,
-     .sector = 0x1000,
-     .page = 0x100,
-     .sector_erase = absl::Seconds(2),
-     .page_program = absl::Seconds(1),
-     .write_status = absl::Seconds(1),
-     .read = Tried::kUntested,
-     .erase = Tried::kUntested,
-     .program = Tried::kUntested,
-     .protection = Tried::kUntested},
+    TwoMebibytes("GigaDevice", "GD25LQ16E", {0xc8, 0x60, 0x15}, Tried::kSimulated),
+    TwoMebibytes("Winbond", "W25Q16JW", {0xef, 0x60, 0x15}, Tried::kUntested),
 };
 
 }  // namespace

@@ -104,7 +104,8 @@ absl::Status VfioDevice::Connect() {
     return absl::NotFoundError(absl::StrCat(
         bus_, ": VFIO: there is no ", node,
         "; a group without an IOMMU needs `echo 1 > "
-        "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode` before vfio-pci is bound"));
+        "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode` before vfio-pci is bound, and a "
+        "kernel with CONFIG_VFIO_NOIOMMU"));
   }
   absl::StatusOr<int> container = OpenNode(host_.dev + "/vfio/vfio");
   if (!container.ok()) return container.status();
