@@ -176,7 +176,7 @@ TEST_P(KernelTest, AFaultOfAKernelNamesItsAddress) {
   queue.Put(Pm4Dispatch(dispatch));
   absl::Status status = Run(&queue);
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted) << status;
-  std::optional<MemoryFault> fault = gpu_->TakeFault();
+  const std::optional<MemoryFault>& fault = queue->fault();
   ASSERT_TRUE(fault.has_value()) << status;
   EXPECT_GE(fault->address, c_);
   EXPECT_LT(fault->address, c_ + 400);

@@ -235,6 +235,7 @@ Queue::Progress Queue::Step() {
   if (state_ == State::kStopped) return Progress::kNone;
   absl::StatusOr<Progress> progress = TryStep();
   if (progress.ok()) return *progress;
+  fault_ = gpu_->TakeFault();
   Stop(absl::Status(progress.status().code(),
                     absl::StrCat(Where(), ": ", progress.status().message())));
   return Progress::kSome;

@@ -60,6 +60,8 @@ class Queue {
 
   State state() const { return state_; }
   const absl::Status& status() const { return status_; }
+  // When a memory fault stopped it.
+  const std::optional<MemoryFault>& fault() const { return fault_; }
   const QueueConfig& config() const { return config_; }
   uint64_t packets() const { return packets_; }
   // Stops the queue as an error of its own would.
@@ -98,6 +100,7 @@ class Queue {
   std::optional<AqlPacket> vendor_packet_;  // Whose indirect buffer is being executed.
   State state_ = State::kIdle;
   absl::Status status_;
+  std::optional<MemoryFault> fault_;
   std::string reason_;   // Of kWaiting.
   uint32_t header_ = 0;  // Of the packet that is executed.
   bool header_known_ = false;

@@ -242,12 +242,13 @@ TEST_F(QueueTest, Errors) {
 }
 
 TEST_F(QueueTest, FaultsAreKeptWithTheirAddress) {
-  EXPECT_FALSE(RunAlone(QueueType::kPm4, Pm4Signal(0x1000, 1)).ok());
-  std::optional<MemoryFault> fault = gpu_.TakeFault();
-  ASSERT_TRUE(fault.has_value());
-  EXPECT_EQ(fault->address, 0x1000u);
-  EXPECT_TRUE(fault->write);
-  EXPECT_FALSE(gpu_.TakeFault().has_value());
+  TestQueue queue(&gpu_, QueueType::kPm4);
+  queue.Put(Pm4Signal(0x1000, 1));
+  queue.Ring();
+  queue->Step();
+  ASSERT_TRUE(queue->fault().has_value());
+  EXPECT_EQ(queue->fault()->address, 0x1000u);
+  EXPECT_TRUE(queue->fault()->write);
 }
 
 }  // namespace
