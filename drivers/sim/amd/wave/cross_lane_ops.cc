@@ -181,8 +181,8 @@ void SwapRel(Wave& w, const MicroOp& u) {
   }
 }
 
-// Interpolation: parameters of a triangle lie in the lanes of each quad, P0 in lane 1, P10 in lane
-// 0, P20 in lane 2, as LDSDIR loads them.
+// Interpolation: parameters of a triangle lie in the lanes of each quad, P0 in lane 0, P10 in lane
+// 1, P20 in lane 2, as LDSDIR loads them.
 float Parameter(const Wave& w, const MicroOp& u, int source, int lane, bool half) {
   const Source& s = u.src[source];
   uint32_t raw = s.kind == Source::Kind::kRow ? w.row(s.index)[lane]
@@ -199,13 +199,13 @@ void Interpolate(Wave& w, const MicroOp& u) {
       int lane = base + l, quad = lane & ~3;
       float r;
       if (kStep == Step::kP10) {
-        r = std::fma(Parameter(w, u, 0, quad, kHalf), Parameter(w, u, 1, lane, false),
-                     Parameter(w, u, 2, quad + 1, kHalf));
+        r = std::fma(Parameter(w, u, 0, quad + 1, kHalf), Parameter(w, u, 1, lane, false),
+                     Parameter(w, u, 2, quad, kHalf));
       } else {
         r = std::fma(Parameter(w, u, 0, quad + 2, kHalf), Parameter(w, u, 1, lane, false),
                      Parameter(w, u, 2, lane, false));
       }
-      r = lanes::Modified(u, r);
+      r = lanes::Modified(w, u, r);
       out[l] =
           kHalf && kStep == Step::kP2 ? (kToZero ? FloatToHalfToZero(r) : FloatToHalf(r)) : Bits(r);
     }

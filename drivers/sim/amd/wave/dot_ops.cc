@@ -127,7 +127,7 @@ void Dot2Small(Wave& w, const MicroOp& u) {
     for (int l = 0; l < kChunk; ++l) {
       double sum =
           part(a[l], 0, 0) * part(b[l], 0, 1) + part(a[l], 1, 0) * part(b[l], 1, 1) + T::Get(c[l]);
-      out[l] = T::Put(lanes::Modified(u, DoubleToFloatOdd(sum)));
+      out[l] = T::Put(lanes::Modified(w, u, DoubleToFloatOdd(sum), true));
     }
     Store16(w, u, base, out, static_cast<uint32_t>(lanes >> base));
   }

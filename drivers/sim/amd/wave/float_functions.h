@@ -47,6 +47,7 @@ T Fract(T x, T below_one) {
 template <class T>
 T FrexpMantissa(T x) {
   if (!std::isfinite(x)) return IsNan(x) ? Quiet(x) : x;
+  if (x == 0) return std::copysign(T{0}, x);
   int e;
   return std::frexp(x, &e);
 }
@@ -63,6 +64,7 @@ int32_t FrexpExponent(T x) {
 template <class T>
 T Ldexp(T x, int32_t e) {
   if (IsNan(x)) return Quiet(x);
+  if (x == 0) return std::copysign(T{0}, x);
   return std::ldexp(x, e < -5000 ? -5000 : e > 5000 ? 5000 : e);
 }
 
@@ -126,6 +128,18 @@ struct Division<double> {
   static constexpr int kNear = 768, kTiny = 53, kScale = 128, kUnderflow = -1075;
 };
 
+// Whether x / y is denormal, whatever the host flushes.
+template <class T>
+bool HasDenormalQuotient(T x, T y) {
+  if (!std::isfinite(x) || !std::isfinite(y) || Bits(x) << 1 == 0 || Bits(y) << 1 == 0)
+    return false;
+  int ex, ey;
+  T q = std::frexp(std::fabs(x), &ex) / std::frexp(std::fabs(y), &ey);  // In (0.5, 2).
+  int exponent = ex - ey - (q < 1 ? 1 : 0);
+  constexpr int kLeast = std::numeric_limits<T>::min_exponent - 1;
+  return exponent < kLeast && exponent >= kLeast - Layout<T>::kMantissa - 1;
+}
+
 template <class T>
 struct Scaled {
   T value;
@@ -146,12 +160,13 @@ Scaled<T> DivScale(T x, T denominator, T numerator) {
     if (is(x, denominator)) r.value = up();
   } else if (IsDenormal(denominator)) {
     r.value = up();
-  } else if (IsDenormal(1 / denominator) && IsDenormal(numerator / denominator)) {
+  } else if (HasDenormalQuotient(T{1}, denominator) &&
+             HasDenormalQuotient(numerator, denominator)) {
     r.scaled = true;
     if (is(x, denominator)) r.value = up();
-  } else if (IsDenormal(1 / denominator)) {
+  } else if (HasDenormalQuotient(T{1}, denominator)) {
     r.value = std::ldexp(x, -D::kScale);
-  } else if (IsDenormal(numerator / denominator)) {
+  } else if (HasDenormalQuotient(numerator, denominator)) {
     r.scaled = true;
     if (is(x, numerator)) r.value = up();
   } else if (Exponent(numerator) <= D::kTiny) {

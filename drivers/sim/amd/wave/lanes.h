@@ -86,8 +86,12 @@ struct Arg32 {
   };
   static const Alias* Fetch(const Wave& w, const MicroOp& u, int i, int base, Buf& buf) {
     const Source& s = u.src[i];
-    if (s.plain) return reinterpret_cast<const Alias*>(w.row(s.index) + base);
+    bool flush = std::is_same_v<Alias, float> && !(w.mode.denorm32 & 1);
+    if (s.plain && !flush) return reinterpret_cast<const Alias*>(w.row(s.index) + base);
     RawLanes(w, u, s, 0, base, buf.v);
+    if (flush) {
+      for (uint32_t& x : buf.v) x &= (x & 0x7f800000) == 0 ? 0x80000000 : ~0u;
+    }
     if (s.abs) {
       for (uint32_t& x : buf.v) x &= 0x7fffffff;
     }
@@ -116,6 +120,13 @@ struct Arg64 {
     alignas(64) uint32_t lo[kChunk], hi[kChunk];
     RawLanes(w, u, s, 0, base, lo);
     RawLanes(w, u, s, 1, base, hi);
+    if (std::is_same_v<T, double> && !(w.mode.denorm16_64 & 1)) {
+      for (int l = 0; l < kChunk; ++l) {
+        if ((hi[l] & 0x7ff00000) != 0) continue;
+        hi[l] &= 0x80000000;
+        lo[l] = 0;
+      }
+    }
     if (s.abs) {
       for (uint32_t& x : hi) x &= 0x7fffffff;
     }
@@ -240,15 +251,22 @@ inline void Put(Wave& w, const MicroOp& u, int base, const uint32_t* r, uint32_t
 inline void Put(Wave& w, const MicroOp& u, int base, const int32_t* r, uint32_t mask, uint64_t*) {
   StoreRaw(w, u, 0, base, reinterpret_cast<const uint32_t*>(r), mask);
 }
+// Output modifiers are ignored where results keep denormals; they make +0 of -0. Halves are passed
+// as floats.
 template <class T>
-T Modified(const MicroOp& u, T x) {
-  if (u.omod) x = x * (u.omod == 1 ? T{2} : u.omod == 2 ? T{4} : T{0.5});
+T Modified(const Wave& w, const MicroOp& u, T x, bool half = false) {
+  bool scales =
+      u.omod && !(std::is_same_v<T, float> && !half ? w.mode.denorm32 & 2 : w.mode.denorm16_64 & 2);
+  if (scales) {
+    x = x * (u.omod == 1 ? T{2} : u.omod == 2 ? T{4} : T{0.5});
+    if (x == 0) x = 0;
+  }
   return u.clamp ? Clamp01(x) : x;
 }
 inline void Put(Wave& w, const MicroOp& u, int base, const float* r, uint32_t mask, uint64_t*) {
   alignas(64) uint32_t bits[kChunk];
   if (u.clamp || u.omod) {
-    for (int l = 0; l < kChunk; ++l) bits[l] = Bits(Modified(u, r[l]));
+    for (int l = 0; l < kChunk; ++l) bits[l] = Bits(Modified(w, u, r[l]));
   } else {
     std::memcpy(bits, r, sizeof(bits));
   }
@@ -271,7 +289,7 @@ inline void Put(Wave& w, const MicroOp& u, int base, const int64_t* r, uint32_t 
 }
 inline void Put(Wave& w, const MicroOp& u, int base, const double* r, uint32_t mask, uint64_t*) {
   alignas(64) uint64_t bits[kChunk];
-  for (int l = 0; l < kChunk; ++l) bits[l] = Bits(Modified(u, r[l]));
+  for (int l = 0; l < kChunk; ++l) bits[l] = Bits(Modified(w, u, r[l]));
   Put64(w, u, base, bits, mask);
 }
 inline void Put(Wave& w, const MicroOp& u, int base, const uint16_t* r, uint32_t mask, uint64_t*) {
@@ -287,14 +305,14 @@ inline void Put(Wave& w, const MicroOp& u, int base, const int16_t* r, uint32_t 
 inline void Put(Wave& w, const MicroOp& u, int base, const Half* r, uint32_t mask, uint64_t*) {
   alignas(64) float f[kChunk];
   alignas(64) uint32_t bits[kChunk];
-  for (int l = 0; l < kChunk; ++l) f[l] = Modified(u, r[l].f);
+  for (int l = 0; l < kChunk; ++l) f[l] = Modified(w, u, r[l].f, true);
   FloatsToHalves(f, bits);
   if (!(w.mode.denorm16_64 & 2)) FlushHalves(w, bits);
   Store16(w, u, base, bits, mask);
 }
 inline void Put(Wave& w, const MicroOp& u, int base, const Bf16* r, uint32_t mask, uint64_t*) {
   alignas(64) uint32_t bits[kChunk];
-  for (int l = 0; l < kChunk; ++l) bits[l] = FloatToBf16(Modified(u, r[l].f));
+  for (int l = 0; l < kChunk; ++l) bits[l] = FloatToBf16(Modified(w, u, r[l].f, true));
   Store16(w, u, base, bits, mask);
 }
 template <class T>

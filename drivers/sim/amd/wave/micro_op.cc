@@ -20,10 +20,10 @@ namespace {
 using SemanticsMap = absl::flat_hash_map<std::string, const Semantics*>;
 
 std::vector<absl::Span<const Semantics>> AllOps() {
-  return {ScalarOps(),      ScalarFloatOps(),  ControlOps(),      VectorIntOps(),
-          VectorFloatOps(), VectorHalfOps(),   VectorDoubleOps(), ConvertOps(),
-          CompareOps(),     PackedOps(),       DotOps(),          CrossLaneOps(),
-          LdsOps(),         ScalarMemoryOps(), VectorMemoryOps(), MatrixOps()};
+  return {ScalarOps(),     ScalarFloatOps(),  ControlOps(), VectorIntOps(),    VectorFloatOps(),
+          VectorHalfOps(), VectorDoubleOps(), ConvertOps(), CompareOps(),      PackedOps(),
+          DotOps(),        CrossLaneOps(),    LdsOps(),     ScalarMemoryOps(), VectorMemoryOps(),
+          MatrixOps(),     MatrixSparseOps()};
 }
 
 SemanticsMap MakeMap() {
@@ -113,19 +113,21 @@ bool Resolve(const Operand& o, const OperandSpec& spec, Isa isa, Source* s) {
   }
   s->kind = Source::Kind::kConst;
   if (IsRdna(isa) && o.code == code::kNullRdna) return true;
-  auto aperture = [&](uint32_t high) {
-    s->bits = spec.dwords == 2 ? static_cast<uint64_t>(high) << 32 : high;
+  // An aperture's first or last address, 4 GiB apart. 32-bit operands take the lower half, which
+  // does not tell apertures apart: compilers read all 64 bits.
+  auto aperture = [&](uint32_t high, uint32_t low) {
+    s->bits = spec.dwords == 2 ? static_cast<uint64_t>(high) << 32 | low : low;
     return true;
   };
   switch (o.code) {
     case code::kSrcSharedBase:
-      return aperture(kSharedAperture);
+      return aperture(kSharedAperture, 0);
     case code::kSrcSharedLimit:
-      return aperture(kSharedAperture | 0xffff);
+      return aperture(kSharedAperture, 0xffffffff);
     case code::kSrcPrivateBase:
-      return aperture(kPrivateAperture);
+      return aperture(kPrivateAperture, 0);
     case code::kSrcPrivateLimit:
-      return aperture(kPrivateAperture | 0xffff);
+      return aperture(kPrivateAperture, 0xffffffff);
     case code::kSrcPopsExitingWaveId:
       return true;
     case code::kSrcVccz:

@@ -24,9 +24,11 @@ T From16(uint32_t bits) {
     return static_cast<T>(bits);
   }
 }
-uint32_t To16(const MicroOp& u, Half x) { return FloatToHalf(lanes::Modified(u, x.f)); }
+uint32_t To16(const Wave& w, const MicroOp& u, Half x) {
+  return FloatToHalf(lanes::Modified(w, u, x.f, true));
+}
 template <class T>
-uint32_t To16(const MicroOp& u, Wide<T> x) {
+uint32_t To16(const Wave&, const MicroOp& u, Wide<T> x) {
   int64_t v = x.v;
   if (u.clamp)
     v = std::clamp<int64_t>(v, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
@@ -50,7 +52,8 @@ struct Runner16 {
         }
       }
       for (int l = 0; l < kChunk; ++l) {
-        out[l] = To16(u, F{}(From16<T>(lo[I][l])...)) | To16(u, F{}(From16<T>(hi[I][l])...)) << 16;
+        out[l] = To16(w, u, F{}(From16<T>(lo[I][l])...)) | To16(w, u, F{}(From16<T>(hi[I][l])...))
+                                                               << 16;
       }
       StoreRaw(w, u, 0, base, out, static_cast<uint32_t>(lanes >> base));
     }
@@ -140,7 +143,7 @@ void Mix(Wave& w, const MicroOp& u) {
     }
     alignas(64) uint32_t out[kChunk];
     for (int l = 0; l < kChunk; ++l) {
-      float r = lanes::Modified(u, std::fma(in[0][l], in[1][l], in[2][l]));
+      float r = lanes::Modified(w, u, std::fma(in[0][l], in[1][l], in[2][l]));
       if (kTo == MixTo::kFloat) {
         out[l] = Bits(r);
       } else {

@@ -43,9 +43,10 @@ void Write(Wave& w, const MicroOp& u, T value) {
   } else if constexpr (sizeof(T) == 8) {
     if (d.kind == Dest::Kind::kSgpr) w.set_sgpr64(d.index, static_cast<uint64_t>(value));
   } else if constexpr (std::is_same_v<T, float>) {
-    if (d.kind == Dest::Kind::kSgpr) w.sgpr[d.index] = Bits(lanes::Modified(u, value));
+    if (d.kind == Dest::Kind::kSgpr) w.sgpr[d.index] = Bits(lanes::Modified(w, u, value));
   } else if constexpr (std::is_same_v<T, Half>) {
-    if (d.kind == Dest::Kind::kSgpr) w.sgpr[d.index] = FloatToHalf(lanes::Modified(u, value.f));
+    if (d.kind == Dest::Kind::kSgpr)
+      w.sgpr[d.index] = FloatToHalf(lanes::Modified(w, u, value.f, true));
   } else {
     if (d.kind == Dest::Kind::kSgpr) w.sgpr[d.index] = static_cast<uint32_t>(value);
   }

@@ -1,20 +1,17 @@
 #include "drivers/sim/amd/wave/vectors.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "drivers/sim/amd/wave/execute.h"
-#include "drivers/sim/amd/wave/memory.h"
-#include "drivers/sim/amd/wave/program.h"
+#include "codegen/isa/amd/decode.h"
+#include "drivers/sim/amd/wave/transition.h"
+#include "drivers/sim/amd/wave/wave.h"
 #include "nlohmann/json.hpp"
 
 namespace tg::amd::sim {
@@ -23,18 +20,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t kCode = 0x10000;
-constexpr uint64_t kLdsBytes = 0x28000;
+constexpr uint64_t kLdsBytes = 0x4000;
 // The recordings flush denormals of f32 and of f64, not those of f16; MODE has one field for the
 // latter two.
 constexpr uint32_t kFlush32 = 0xc0, kFlushAll = 0;
-
-struct State {
-  std::vector<uint32_t> rows;
-  std::vector<uint32_t> sgprs;
-  std::vector<uint8_t> lds;
-  bool scc = false;
-  uint64_t pc = 0;
-};
 
 template <class F>
 void EachLane(const Json& registers, int first_row, F f) {
@@ -53,7 +42,7 @@ void EachLane(const Json& registers, int first_row, F f) {
   }
 }
 
-void ApplyScalars(const Json& registers, State* state) {
+void ApplyScalars(const Json& registers, WaveState* state) {
   for (const auto& [name, value] : registers.items()) {
     int code = std::atoi(name.c_str());
     if (code == 253) {
@@ -64,94 +53,15 @@ void ApplyScalars(const Json& registers, State* state) {
   }
 }
 
-// Distance of floats in units of the last place; of NaNs 0.
-template <class U>
-uint64_t UlpDistance(U a, U b, U infinity) {
-  U sign = U{1} << (sizeof(U) * 8 - 1);
-  bool nan_a = (a & ~sign) > infinity, nan_b = (b & ~sign) > infinity;
-  if (nan_a || nan_b) return nan_a && nan_b ? 0 : ~uint64_t{0};
-  auto order = [&](U x) {
-    return x & sign ? -static_cast<__int128>(x & ~sign) : static_cast<__int128>(x);
-  };
-  __int128 d = order(a) - order(b);
-  return static_cast<uint64_t>(d < 0 ? -d : d);
-}
-
-// Whether all differences between two rows of registers are within `extent`.
-bool Within(absl::string_view extent, const State& got, const State& want) {
-  if (extent == "any") return true;
-  std::vector<absl::string_view> parts = absl::StrSplit(extent, ' ');
-  if (parts.size() != 2 || got.sgprs != want.sgprs || got.scc != want.scc || got.lds != want.lds ||
-      got.pc != want.pc) {
-    return false;
-  }
-  uint64_t limit = std::strtoull(std::string(parts[1]).c_str(), nullptr, 10);
-  for (size_t i = 0; i < got.rows.size(); ++i) {
-    uint32_t a = got.rows[i], b = want.rows[i];
-    if (a == b) continue;
-    uint64_t d = ~uint64_t{0};
-    if (parts[0] == "f32") d = UlpDistance<uint32_t>(a, b, 0x7f800000);
-    if (parts[0] == "f16") {
-      d = std::max(
-          UlpDistance<uint16_t>(static_cast<uint16_t>(a), static_cast<uint16_t>(b), 0x7c00),
-          UlpDistance<uint16_t>(static_cast<uint16_t>(a >> 16), static_cast<uint16_t>(b >> 16),
-                                0x7c00));
-    }
-    if (parts[0] == "bits") d = a > b ? a - b : b - a;
-    if (d > limit) return false;
-  }
-  return true;
-}
-
-std::string Difference(const State& got, const State& want) {
-  std::string text;
-  int shown = 0;
-  auto add = [&](const std::string& what, uint64_t g, uint64_t w) {
-    if (shown++ < 4) absl::StrAppendFormat(&text, " %s=0x%x want 0x%x;", what, g, w);
-  };
-  for (size_t c = 0; c < want.sgprs.size(); ++c) {
-    if (got.sgprs[c] != want.sgprs[c]) add(absl::StrCat("s", c), got.sgprs[c], want.sgprs[c]);
-  }
-  if (got.scc != want.scc) add("scc", got.scc, want.scc);
-  if (got.pc != want.pc) add("pc", got.pc, want.pc);
-  for (size_t i = 0; i < want.rows.size(); ++i) {
-    if (got.rows[i] == want.rows[i]) continue;
-    size_t row = i / kRow;
-    add(absl::StrCat(row < kAccRow ? "v" : "a", row % kAccRow, "[", i % kRow, "]"), got.rows[i],
-        want.rows[i]);
-  }
-  for (size_t i = 0; i < want.lds.size(); ++i) {
-    if (got.lds[i] != want.lds[i]) add(absl::StrCat("lds[", i, "]"), got.lds[i], want.lds[i]);
-  }
-  if (shown > 4) absl::StrAppend(&text, " and ", shown - 4, " more");
-  return text;
-}
-
-struct Outcome {
-  bool ran = false;
-  std::string error;
-  State got, want;
-};
-
-Outcome RunOne(Arch arch, const Json& row) {
-  Outcome o;
+// False when the instruction does not decode; *error says why.
+bool Load(Arch arch, const Json& row, Transition* t, std::string* error) {
   std::string bytes = absl::HexStringToBytes(row.at("h").get<std::string>());
-  Memory memory;
-  absl::Status mapped = memory.Map(kCode, bytes.size(), bytes.data(), "code");
-  if (!mapped.ok()) {
-    o.error = std::string(mapped.message());
-    return o;
-  }
-  Isa isa = IsaOf(arch);
-  Wave w(isa, IsRdna(isa) ? 32 : 64);
-  Group group;
-  group.lds.resize(kLdsBytes);
-  group.waves.push_back(&w);
-  w.group = &group;
-  w.memory = &memory;
-  w.pc = kCode;
-  w.SetMode(absl::StrContains(row.at("o").get<std::string>(), "F64") ? kFlushAll : kFlush32);
-  State in;
+  t->arch = arch;
+  t->isa = IsaOf(arch);
+  t->op = row.at("o").get<std::string>();
+  t->text = row.value("t", "");
+  t->mode = absl::StrContains(t->op, "F64") ? kFlushAll : kFlush32;
+  WaveState& in = t->in;
   in.rows.assign(static_cast<size_t>(kShadowRow) * kRow, 0);
   in.sgprs.assign(128, 0);
   in.lds.assign(kLdsBytes, 0);
@@ -161,67 +71,48 @@ Outcome RunOne(Arch arch, const Json& row) {
       std::memcpy(&in.lds[4 * i], &x, 4);
     }
   }
+  auto set = [](WaveState& s) { return [&s](int r, int l, uint32_t x) { s.lane(r, l) = x; }; };
   if (row.contains("s")) ApplyScalars(row["s"], &in);
-  auto set = [](State& s) { return [&s](int r, int l, uint32_t x) { s.rows[r * kRow + l] = x; }; };
   if (row.contains("v")) EachLane(row["v"], 0, set(in));
   if (row.contains("a")) EachLane(row["a"], kAccRow, set(in));
+  in.pc = kCode;
 
-  std::copy(in.rows.begin(), in.rows.end(), w.vgpr);
-  std::copy(in.sgprs.begin(), in.sgprs.end(), w.sgpr);
-  w.scc = in.scc;
-  group.lds = in.lds;
-
-  o.want = in;
-  if (row.contains("S")) ApplyScalars(row["S"], &o.want);
-  if (row.contains("V")) EachLane(row["V"], 0, set(o.want));
-  if (row.contains("A")) EachLane(row["A"], kAccRow, set(o.want));
+  absl::StatusOr<Inst> inst =
+      amd::Decode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, arch);
+  if (!inst.ok()) {
+    *error = std::string(inst.status().message());
+    if (row.at("e").get<std::string>() != "VOP3P" || bytes.size() != 8) return false;
+    // neg_hi and op_sel of VOP3P: bits 13:8; op_sel_hi: bits 14, 59 and 60.
+    uint32_t low, high;
+    std::memcpy(&low, bytes.data(), 4);
+    std::memcpy(&high, bytes.data() + 4, 4);
+    t->reserved = {low >> 11 & 7, (high >> 27 & 3) | (low >> 14 & 1) << 2};
+    bytes[1] = static_cast<char>((bytes[1] & 0x80) | 0x40);
+    bytes[7] = static_cast<char>(bytes[7] | 0x18);
+    inst = amd::Decode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, arch);
+    if (!inst.ok()) return false;
+  }
+  t->inst = *inst;
+  WaveState& want = t->want;
+  want = in;
+  if (row.contains("S")) ApplyScalars(row["S"], &want);
+  if (row.contains("V")) EachLane(row["V"], 0, set(want));
+  if (row.contains("A")) EachLane(row["A"], kAccRow, set(want));
   if (row.contains("L")) {
     for (const auto& [name, value] : row["L"].items()) {
       size_t i = std::strtoull(name.c_str(), nullptr, 10);
       uint32_t x = value.get<uint32_t>();
-      if (4 * i + 4 <= o.want.lds.size()) std::memcpy(&o.want.lds[4 * i], &x, 4);
+      if (4 * i + 4 <= want.lds.size()) std::memcpy(&want.lds[4 * i], &x, 4);
     }
   }
-
-  Program program(arch, &memory);
-  std::string error;
-  const MicroOp* op = program.At(w.pc, &error);
-  if (op == nullptr) {
-    o.error = error;
-    return o;
-  }
-  w.pc += op->size;
-  o.want.pc = kCode + (row.contains("pc") ? row["pc"].get<uint64_t>() : op->size);
-  Execute(w, *op);
-  if (w.stop == Stop::kFault) {
-    o.error = w.fault;
-    return o;
-  }
-  o.ran = true;
-  o.got.rows.assign(w.vgpr, w.vgpr + static_cast<size_t>(kShadowRow) * kRow);
-  o.got.sgprs.assign(w.sgpr, w.sgpr + 128);
-  o.got.lds = group.lds;
-  o.got.scc = w.scc;
-  o.got.pc = w.pc;
-  return o;
+  want.pc = kCode + (row.contains("pc") ? row["pc"].get<uint64_t>() : inst->size);
+  return true;
 }
 
-bool Same(const State& a, const State& b) {
-  return a.rows == b.rows && a.sgprs == b.sgprs && a.lds == b.lds && a.scc == b.scc && a.pc == b.pc;
-}
-
-bool Matches(const Justification& j, absl::string_view isa, absl::string_view op,
-             absl::string_view text) {
+bool Matches(const Justification& j, absl::string_view isa, const Transition& t) {
   if (j.isa != "*" && j.isa != isa) return false;
   absl::string_view pattern = j.op;
-  // "OP text:PART" wants both, "text:PART" the latter.
-  size_t at = pattern.find("text:");
-  if (at != absl::string_view::npos) {
-    if (!absl::StrContains(text, pattern.substr(at + 5))) return false;
-    pattern = absl::StripAsciiWhitespace(pattern.substr(0, at));
-    if (pattern.empty()) return true;
-  }
-  return absl::ConsumeSuffix(&pattern, "*") ? absl::StartsWith(op, pattern) : op == pattern;
+  return absl::ConsumeSuffix(&pattern, "*") ? absl::StartsWith(t.op, pattern) : t.op == pattern;
 }
 
 }  // namespace
@@ -233,19 +124,35 @@ absl::StatusOr<std::vector<Justification>> ParseJustifications(absl::string_view
     ++number;
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#') continue;
-    std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits('|', 3));
-    if (parts.size() != 4) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("line ", number, ": want isa | op | extent | reason"));
-    }
+    std::vector<absl::string_view> parts = absl::StrSplit(line, absl::MaxSplits('|', 4));
+    auto fail = [&](absl::string_view what) {
+      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": ", what));
+    };
+    if (parts.size() != 5) return fail("want isa | op | rules | recorder | manual");
     auto part = [&](int i) { return std::string(absl::StripAsciiWhitespace(parts[i])); };
-    all.push_back({part(0), part(1), part(2), part(3)});
+    Justification j{part(0), part(1), {}, part(3), part(4)};
+    for (absl::string_view name : absl::StrSplit(part(2), ' ', absl::SkipEmpty())) {
+      const DifferenceRule* rule = FindDifferenceRule(name);
+      if (rule == nullptr) return fail(absl::StrCat("no rule '", name, "'"));
+      j.rules.push_back(rule);
+    }
+    if (j.rules.empty()) return fail("no rules");
+    all.push_back(std::move(j));
   }
   return all;
 }
 
+bool Explains(const Justification& j, const Transition& transition) {
+  Transition t = transition;
+  for (const DifferenceRule* rule : j.rules) {
+    if (!rule->explain(&t)) return false;
+  }
+  return t.got == t.want && !t.reserved.has_value();
+}
+
 absl::StatusOr<std::vector<VectorResult>> RunVectors(Arch arch, absl::string_view text,
-                                                     const std::vector<Justification>& justified) {
+                                                     const std::vector<Justification>& justified,
+                                                     const VectorOptions& options) {
   std::vector<VectorResult> results;
   std::string isa(IsaName(IsaOf(arch)));
   int number = 0;
@@ -256,19 +163,27 @@ absl::StatusOr<std::vector<VectorResult>> RunVectors(Arch arch, absl::string_vie
     try {
       Json row = Json::parse(line.begin(), line.end());
       r.op = row.at("o").get<std::string>();
-      Outcome o = RunOne(arch, row);
-      if (o.ran && Same(o.got, o.want)) {
+      Transition t;
+      std::string error;
+      bool ran = Load(arch, row, &t, &error);
+      if (ran) {
+        std::string fault = RunTransition(t, t.inst, &t.got);
+        ran = fault.empty();
+        if (!ran) error = fault;
+      }
+      if (ran && options.tamper) options.tamper(&t.got, t.want);
+      if (ran && t.got == t.want && !t.reserved.has_value()) {
         results.push_back(std::move(r));
         continue;
       }
-      std::string t = row.value("t", "");
       r.kind = VectorResult::Kind::kFailed;
-      r.detail =
-          absl::StrCat(t, ":", o.ran ? Difference(o.got, o.want) : absl::StrCat(" ", o.error));
+      r.detail = absl::StrCat(row.value("t", ""), ":",
+                              ran && !t.reserved.has_value() ? DescribeDifference(t.got, t.want)
+                                                             : absl::StrCat(" ", error));
       for (const Justification& j : justified) {
-        if (!o.ran || !Matches(j, isa, r.op, t) || !Within(j.extent, o.got, o.want)) continue;
+        if (!ran || !Matches(j, isa, t) || !Explains(j, t)) continue;
         r.kind = VectorResult::Kind::kJustified;
-        r.detail = j.reason;
+        r.detail = j.manual;
         break;
       }
     } catch (const Json::exception& e) {
