@@ -398,7 +398,7 @@ Problem Encoder::PlaceMods() {
     return {EncodeError::kModifier, f_.atomic == internal::kAtomicWithoutResult
                                         ? "the form without a result takes no glc, sc0 or "
                                           "returning th"
-                                        : "the form fixes this modifier's value"};
+                                        : "a modifier has a value that this form does not take"};
   }
   return kFine;
 }

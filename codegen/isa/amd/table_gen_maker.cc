@@ -1,5 +1,6 @@
 #include "codegen/isa/amd/table_gen_maker.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 
@@ -13,6 +14,16 @@ std::string FormatId(const std::string& name) {
     s += i == 0 ? name[i] : static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
   }
   return s;
+}
+
+// "op_sel=1101/4", "neg_lo=110": not every bit may be set.
+bool IsPartial(const std::string& mod) {
+  return StartsWith(mod, "op_sel=") || StartsWith(mod, "neg_lo=") || StartsWith(mod, "neg_hi=");
+}
+
+bool ContainsMod(const std::vector<std::string>& mods, const std::string& name) {
+  return std::any_of(mods.begin(), mods.end(),
+                     [&](const std::string& m) { return m.substr(0, m.find('=')) == name; });
 }
 
 }  // namespace
@@ -144,8 +155,9 @@ void Maker::AddMod(const Row& row, const std::string& text, const Layout& layout
     name = "op_sel_hi";
     f->hide_op_sel_hi = true;
   }
-  if (StartsWith(text, "op_sel=")) {
-    name = "op_sel";
+  const bool partial = IsPartial(text);
+  if (partial) name = text.substr(0, text.find('='));
+  if (name == "op_sel" && partial) {
     for (int i = 0; i < 4; ++i) f->op_sel_mask |= (text[7 + i] == '1') << i;
     f->op_sel_count = text[12] - '0';
   }
@@ -174,7 +186,7 @@ void Maker::AddMod(const Row& row, const std::string& text, const Layout& layout
       }
     }
     f->op_sel_count = sources;
-    bool mix = sources == 3 && !Contains(row.mods, "neg_lo") && !f->hide_op_sel_hi;
+    bool mix = sources == 3 && !ContainsMod(row.mods, "neg_lo") && !f->hide_op_sel_hi;
     if (name == "op_sel_hi") m.initial = mix ? 0 : (1u << sources) - 1;
   }
   if (layout.name == "vinterp" && name == "op_sel") f->op_sel_count = 4;
@@ -184,9 +196,10 @@ void Maker::AddMod(const Row& row, const std::string& text, const Layout& layout
   if (name == "dst_sel" || name == "src0_sel" || name == "src1_sel") m.initial = 6;
   if (name == "dst_unused") m.initial = 0;
   if (name == "row_mask" || name == "bank_mask") m.initial = 15;
-  if (StartsWith(text, "op_sel=")) {
-    for (int i = 0; i < 4; ++i) {
-      if (f->op_sel_mask >> i & 1) Free({{11 + i, 11 + i}}, f);
+  if (partial) {
+    const int low = m.field[0].lo;
+    for (int i = 0; i <= m.field[0].hi - low; ++i) {
+      if (text[name.size() + 1 + i] == '1') Free({{low + i, low + i}}, f);
     }
   } else {
     Free(m.field, f);
@@ -266,7 +279,7 @@ void Maker::Add(const Row& row, Request r, int isas) {
       bool image = layout->fields.count("dmask") != 0;
       if (image && m.find('=') == std::string::npos && layout->fields.count(m) == 0) continue;
       size_t eq = m.find('=');
-      if (eq == std::string::npos || StartsWith(m, "op_sel=")) {
+      if (eq == std::string::npos || IsPartial(m)) {
         AddMod(row, m, *layout, overlay, &f);
         continue;
       }
@@ -289,7 +302,7 @@ void Maker::Add(const Row& row, Request r, int isas) {
       bool has = Contains(row.mods, "op_sel_hi") || Contains(row.mods, "~op_sel_hi");
       if (!has) Fix({60, 59}, 3, &f);
       if (!has || sources == 2) Fix({14, 14}, 1, &f);
-      if (!Contains(row.mods, "neg_lo") &&
+      if (!ContainsMod(row.mods, "neg_lo") &&
           Contains(row.mods, "op_sel_hi")) {  // Mixed precision: modifiers of each operand.
         for (OperandDraft& o : f.operands) {
           if (!StartsWith(o.field_name, "src")) continue;
