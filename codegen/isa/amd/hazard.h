@@ -147,6 +147,12 @@ std::vector<HazardFinding> CheckHazards(absl::Span<const uint8_t> code, Arch arc
 absl::StatusOr<std::vector<uint8_t>> InsertWaits(absl::Span<const uint8_t> code, Arch arch,
                                                  const HazardOptions& options = {});
 
+// The code with s_delay_alu where an instruction uses what one shortly before it makes: the wave
+// then sleeps until its turn, and others go on. For speed alone, so not part of InsertWaits; after
+// it, if both are used. Only RDNA. Errors as InsertWaits.
+absl::StatusOr<std::vector<uint8_t>> InsertDelays(absl::Span<const uint8_t> code, Arch arch,
+                                                  const HazardOptions& options = {});
+
 }  // namespace tg::amd
 
 #endif  // TG_CODEGEN_ISA_AMD_HAZARD_H_

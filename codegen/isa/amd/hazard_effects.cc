@@ -64,11 +64,16 @@ bool WritesPart(const Inst& inst, std::string_view name) {
 }
 
 // Some lanes or bits of the result's register stay as they were: an operand that has no name.
-bool KeepsResult(const Inst& inst, std::string_view name) {
+bool KeepsResult(const Inst& inst, Isa isa, std::string_view name) {
   const Form& form = *inst.form;
   constexpr uint32_t kPreserve = 2;
   if (form.extra == Extra::kSdwa) {
     return form.Has(Mod::kDstUnused) && inst.Get(Mod::kDstUnused) == kPreserve;
+  }
+  // Conversions into a half or a quarter of the register.
+  if (IsCdna(isa) && form.format == Format::kVop3 && form.Has(Mod::kOpSel) &&
+      StartsWith(name, "v_cvt_")) {
+    return true;
   }
   return form.extra != Extra::kNone || StartsWith(name, "v_permlane16_") ||
          StartsWith(name, "v_permlanex16_");
@@ -235,9 +240,9 @@ Effects EffectsOf(const Inst& inst, Isa isa, bool wave64) {
   implied(form.writes, &e.writes);
   if (vector) {
     SetVectorActors(inst, isa, &e);
-    if (KeepsResult(inst, name)) {
+    if (KeepsResult(inst, isa, name)) {
       for (const Registers& r : e.writes) {
-        if (r.IsVector()) e.reads.push_back(r);
+        if (r.IsVector()) e.kept.push_back(r);
       }
     }
     if (e.Is(Actor::kDivFmas)) e.masks.push_back({code::kVccLo, 2});

@@ -36,6 +36,7 @@ struct Effects {
   int16_t hwreg = -1;   // Of s_setreg and s_getreg.
   const Form* form = nullptr;
   RegisterList reads;
+  RegisterList kept;  // Some of `writes`: a part stays as it was, so that they are read as well.
   RegisterList writes;
   // Some of `reads`, of dot products and matrix instructions: the addend, and the others.
   RegisterList addends;

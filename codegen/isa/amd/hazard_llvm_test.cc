@@ -110,7 +110,7 @@ std::string Fill(const std::string& text, std::mt19937* random) {
 
 // The programs' texts as llc prints them.
 std::vector<std::string> Llvm(const std::vector<Lines>& programs, const std::string& processor,
-                              bool wave64) {
+                              bool wave64, bool delays) {
   std::string mir = "--- |\n";
   for (size_t i = 0; i < programs.size(); ++i) {
     absl::StrAppend(&mir, "  define amdgpu_kernel void @f", i, "() #0 { ret void }\n");
@@ -131,7 +131,7 @@ std::vector<std::string> Llvm(const std::vector<Lines>& programs, const std::str
                                       "-o",
                                       "-"};
   // Hints for speed are another pass.
-  command.push_back("-amdgpu-enable-delay-alu=0");
+  if (!delays) command.push_back("-amdgpu-enable-delay-alu=0");
   const absl::StatusOr<base::ProcessResult> run = base::RunProcess(command, {.input = mir});
   std::vector<std::string> texts;
   if (!run.ok() || run->status != 0) {
@@ -214,7 +214,7 @@ struct Case {
 // Compares; returns how many differ of those that should not.
 int Differences(const std::vector<Lines>& programs, const std::string& processor, Arch arch,
                 bool wave64, const std::set<size_t>& documented, int* put_in) {
-  const std::vector<std::string> texts = Llvm(programs, processor, wave64);
+  const std::vector<std::string> texts = Llvm(programs, processor, wave64, false);
   EXPECT_EQ(texts.size(), programs.size());
   AsmOptions options;
   options.wave64 = wave64;
@@ -300,6 +300,55 @@ INSTANTIATE_TEST_SUITE_P(All, HazardLlvmTest,
                                          Case{"gfx1150", Arch::kGfx1150},
                                          Case{"gfx1201", Arch::kGfx1201}),
                          [](const auto& info) { return std::string(info.param.processor); });
+
+// On LLVM's code without its s_delay_alu, InsertDelays puts the same ones in.
+TEST_P(HazardLlvmTest, Delays) {
+  const auto [processor, arch] = GetParam();
+  if (!IsRdna(IsaOf(arch))) return;
+  // LLVM does not see dependencies on VCC that is no operand.
+  std::vector<Template> templates = Templates(processor);
+  templates.erase(std::remove_if(templates.begin(), templates.end(),
+                                 [](const Template& t) {
+                                   return absl::StrContains(t.text, "implicit $vcc") ||
+                                          absl::StrContains(t.text, "implicit-def $vcc");
+                                 }),
+                  templates.end());
+  std::mt19937 random(11);
+  std::vector<Lines> programs;
+  constexpr int kPrograms = 1000;
+  for (int p = 0; p < kPrograms; ++p) {
+    Lines& program = programs.emplace_back();
+    for (int i = 0; i < 12; ++i) {
+      program.push_back(Fill(templates[random() % templates.size()].text, &random));
+    }
+  }
+  const std::vector<std::string> texts = Llvm(programs, processor, false, true);
+  ASSERT_EQ(texts.size(), programs.size());
+  int put_in = 0;
+  int bad = 0;
+  for (const std::string& text : texts) {
+    std::string bare_text;
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      if (!absl::StartsWith(line, "s_delay_alu")) absl::StrAppend(&bare_text, line, "\n");
+    }
+    // LLVM has a delay behind s_wait_alu even where that has waited for the same register.
+    if (absl::StrContains(text, "s_wait_alu")) continue;
+    const Assembly llvm = Assemble(text, arch);
+    const Assembly bare = Assemble(bare_text, arch);
+    ASSERT_TRUE(llvm.ok() && bare.ok()) << text;
+    const absl::StatusOr<std::vector<uint8_t>> ours = InsertDelays(bare.text, arch);
+    ASSERT_TRUE(ours.ok()) << ours.status();
+    put_in += bare.text == llvm.text ? 0 : 1;
+    if (*ours == llvm.text) continue;
+    if (++bad > 12) continue;
+    ADD_FAILURE() << processor << "\nLLVM:\n  "
+                  << absl::StrJoin(Disassembled(llvm.text, arch), "\n  ") << "\nours:\n  "
+                  << absl::StrJoin(Disassembled(*ours, arch), "\n  ");
+  }
+  std::printf("%s: %d programs, s_delay_alu in %d, %d differ\n", processor, kPrograms, put_in, bad);
+  EXPECT_GT(put_in, kPrograms / 2);
+  EXPECT_EQ(bad, 0);
+}
 
 // LLVM waits after the write of an SGPR that was a mask, we before it is read: the same where the
 // reader comes next.

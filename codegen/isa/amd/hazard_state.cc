@@ -87,8 +87,11 @@ RegisterList Consumed(Link link, const Effects& e, Isa isa) {
     case Link::kM0:
       return {{IsRdna(isa) ? code::kM0Rdna : code::kM0Cdna, 1}};
     case Link::kVgpr:
-    case Link::kDotRead:
-      return vectors(e.reads);
+    case Link::kDotRead: {
+      RegisterList read = vectors(e.reads);
+      read.insert(read.end(), e.kept.begin(), e.kept.end());
+      return read;
+    }
     case Link::kVgprEither: {
       RegisterList both = vectors(e.reads);
       for (const Registers& r : vectors(e.writes)) both.push_back(r);

@@ -133,12 +133,79 @@ TEST(HazardTest, BranchesGoWhereTheyWent) {
   EXPECT_FALSE(InsertWaits({1, 2, 3}, Arch::kGfx1100).ok());
 }
 
+TEST(HazardTest, MatrixDistancesGoByPasses) {
+  // Passes 4, 8, 16; what a vector instruction and one that multiplies wait for.
+  const auto nops = [](const std::string& text, Arch arch) {
+    int sum = 0;
+    for (const HazardFinding& f : CheckHazards(Code(text, arch), arch)) sum += f.nops;
+    return sum;
+  };
+  const std::string read = "v_mov_b32 v200, v1\n";
+  const std::string four = "v_mfma_f32_16x16x16_f16 v[0:3], v[64:65], v[66:67], v[0:3]\n";
+  const std::string eight = "v_mfma_f32_32x32x8_f16 v[0:15], v[64:65], v[66:67], v[0:15]\n";
+  const std::string sixteen = "v_mfma_f32_32x32x4_2b_f16 v[0:31], v[64:65], v[66:67], v[0:31]\n";
+  EXPECT_EQ(nops(four + read, Arch::kGfx942), 7);
+  EXPECT_EQ(nops(eight + read, Arch::kGfx942), 11);
+  EXPECT_EQ(nops(sixteen + read, Arch::kGfx942), 19);
+  EXPECT_EQ(nops(four + read, Arch::kGfx950), 8);
+  EXPECT_EQ(nops(sixteen + read, Arch::kGfx950), 20);
+  EXPECT_EQ(nops(four + four, Arch::kGfx942), 0) << "the whole sum is forwarded";
+  EXPECT_EQ(nops(eight + four, Arch::kGfx942), 9) << "a part of it is not";
+  EXPECT_EQ(nops(four + "s_nop 3\n" + read, Arch::kGfx942), 3);
+}
+
+TEST(HazardTest, SgprsReadByVectorInstructions) {
+  EXPECT_EQ(Findings("v_mov_b32 v0, s2\ns_mov_b32 s3, 0\ns_mov_b32 s4, s3\n", Arch::kGfx1201),
+            "8: SGPR read by VALU is written and read, SALU: put s_wait_alu depctr_sa_sdst(0) "
+            "before it")
+      << "pairs of SGPRs are cached together";
+  EXPECT_EQ(Findings("v_mov_b32 v0, s2\ns_mov_b32 s4, 0\ns_mov_b32 s5, s4\n", Arch::kGfx1201), "");
+  EXPECT_EQ(Findings("v_mov_b32 v0, s2\ns_mov_b32 s3, 0\ns_load_b32 s9, s[10:11], 0\n"
+                     "v_mov_b32 v1, s3\n",
+                     Arch::kGfx1201),
+            "")
+      << "scalar loads wait";
+  const std::vector<uint8_t> code =
+      Code("v_cndmask_b32_e64 v0, v1, v2, s2\ns_mov_b32 s3, 0\ns_mov_b32 s4, s3\n", Arch::kGfx1100);
+  EXPECT_TRUE(CheckHazards(code, Arch::kGfx1100).empty());
+  HazardOptions wave64;
+  wave64.wave64 = true;
+  const std::vector<HazardFinding> found = CheckHazards(code, Arch::kGfx1100, wave64);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "SGPR read as a mask is written and read, SALU: put s_waitcnt_depctr depctr_sa_sdst(0) "
+            "before it");
+}
+
+TEST(HazardTest, DelaysAreHintedAt) {
+  const auto delayed = [](const std::string& text) {
+    return *InsertDelays(Code(text, Arch::kGfx1100), Arch::kGfx1100);
+  };
+  EXPECT_EQ(delayed("v_mov_b32 v0, v1\nv_mov_b32 v2, v3\nv_add_f32 v4, v0, v2\n"),
+            Code("v_mov_b32 v0, v1\nv_mov_b32 v2, v3\ns_delay_alu instid0(VALU_DEP_1)\n"
+                 "v_add_f32 v4, v0, v2\n",
+                 Arch::kGfx1100));
+  EXPECT_EQ(delayed("v_mov_b32 v0, v1\nv_mov_b32 v2, v0\nv_add_f32 v4, v5, v2\n"),
+            Code("v_mov_b32 v0, v1\ns_delay_alu instid0(VALU_DEP_1) | instskip(NEXT) | "
+                 "instid1(VALU_DEP_1)\nv_mov_b32 v2, v0\nv_add_f32 v4, v5, v2\n",
+                 Arch::kGfx1100))
+      << "one word for two";
+  EXPECT_EQ(delayed("s_mov_b32 s0, 1\nv_mov_b32 v2, s0\n"),
+            Code("s_mov_b32 s0, 1\ns_delay_alu instid0(SALU_CYCLE_1)\nv_mov_b32 v2, s0\n",
+                 Arch::kGfx1100));
+  const std::string loop = "loop: v_exp_f32 v0, v1\nv_mov_b32 v2, v3\ns_cbranch_scc1 loop\n";
+  EXPECT_EQ(delayed(loop), Code(loop, Arch::kGfx1100));
+  EXPECT_FALSE(InsertDelays(Code("s_nop 0\n", Arch::kGfx942), Arch::kGfx942).ok());
+}
+
 TEST(HazardTest, RandomWordsAreHarmless) {
   std::mt19937 random(1);
   for (const Arch arch : {Arch::kGfx1100, Arch::kGfx1201, Arch::kGfx942, Arch::kGfx950}) {
     std::vector<uint8_t> bytes(20000);
     for (uint8_t& b : bytes) b = static_cast<uint8_t>(random());
     (void)CheckHazards(bytes, arch);
+    (void)InsertWaits(bytes, arch);
+    (void)InsertDelays(bytes, arch);
   }
 }
 
