@@ -46,6 +46,7 @@ absl::StatusOr<std::unique_ptr<SimKfd>> SimKfd::Create(SimKfdOptions options) {
     gpu->id = MakeGpuId(i);
     gpu->gpu = std::make_unique<Gpu>(model->arch, &gpu->space.memory(), &gpu->clock);
     gpu->gpu->set_launch_options(kfd->options_.launch);
+    gpu->gpu->set_max_workgroups(kfd->options_.max_workgroups);
     gpu->gpu->set_interrupt([events = &kfd->events_](uint32_t id) { events->Interrupt(id); });
     gpu->doorbells = SharedBytes::Create(kfd::kDoorbellSlice);
     if (gpu->doorbells == nullptr) return absl::ResourceExhaustedError("memory for doorbells");
@@ -55,6 +56,7 @@ absl::StatusOr<std::unique_ptr<SimKfd>> SimKfd::Create(SimKfdOptions options) {
         &kfd->files_);
     kfd->gpus_.push_back(std::move(gpu));
   }
+  kfd->set_.set_packet_budget(kfd->options_.packet_budget);
   AddMachineFiles(count, &kfd->files_);
   return kfd;
 }

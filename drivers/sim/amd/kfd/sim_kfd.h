@@ -41,9 +41,11 @@ namespace tg::amd::sim {
 
 struct SimKfdOptions {
   std::vector<Arch> gpus = {Arch::kGfx1100};
-  uint64_t vram_bytes = 0;                  // Of each GPU; 0: what its card has.
-  uint64_t gtt_bytes = uint64_t{16} << 30;  // Of all.
-  LaunchOptions launch = {};                // Of kernels.
+  uint64_t vram_bytes = 0;                               // Of each GPU; 0: what its card has.
+  uint64_t gtt_bytes = uint64_t{16} << 30;               // Of all.
+  LaunchOptions launch = {};                             // Of kernels.
+  uint64_t max_workgroups = Gpu::kDefaultMaxWorkgroups;  // Of a dispatch.
+  uint64_t packet_budget = QueueSet::kDefaultBudget;     // Of all queues, at a time.
   // How long Relax, and waits without a time limit, see nothing happen before they report a hang.
   // More than any other thread of the program needs to ring, or to write what a queue waits for.
   std::chrono::milliseconds patience{5000};

@@ -112,6 +112,15 @@ absl::StatusOr<uint64_t> Gpu::Read64(uint64_t address) {
 }
 
 absl::Status Gpu::Run(const Dispatch& dispatch) {
+  double workgroups = 1;  // As a float it cannot wrap.
+  for (int i = 0; i < 3; ++i) {
+    workgroups *= dispatch.block[i] == 0 ? 1 : 1.0 * dispatch.grid[i] / dispatch.block[i];
+  }
+  if (workgroups > static_cast<double>(max_workgroups_)) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("a dispatch of %.0f workgroups; the limit of this simulation is %u",
+                        workgroups, max_workgroups_));
+  }
   LaunchOptions options = options_;
   if (!options.clock) options.clock = [this] { return clock_->Read(); };
   absl::StatusOr<LaunchStats> stats = Launch(dispatch, memory_, options);

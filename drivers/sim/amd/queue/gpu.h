@@ -90,6 +90,9 @@ class Gpu {
 
   // Of kernels: strictness, threads, budget.
   void set_launch_options(const LaunchOptions& options) { options_ = options; }
+  // Larger dispatches are ResourceExhausted: each workgroup is soon done, but their number is not.
+  void set_max_workgroups(uint64_t count) { max_workgroups_ = count; }
+  static constexpr uint64_t kDefaultMaxWorkgroups = uint64_t{1} << 32;
   const LaunchStats& stats() const { return stats_; }
 
   // Called with the context id of an end-of-pipe or trap interrupt, after what it reports is in
@@ -105,6 +108,7 @@ class Gpu {
   GpuClock* clock_;
   RegisterFile registers_;
   LaunchOptions options_;
+  uint64_t max_workgroups_ = kDefaultMaxWorkgroups;
   LaunchStats stats_;
   std::optional<MemoryFault> fault_;
   std::function<void(uint32_t)> interrupt_;

@@ -20,6 +20,7 @@ void RunInput(const uint8_t* data, size_t size) {
   GpuClock clock;
   Gpu gpu(arch, &memory, &clock);
   gpu.set_launch_options({.instruction_budget = 1000, .threads = 1});
+  gpu.set_max_workgroups(64);
   // Small addresses, so that random packets meet memory; code, packets and signals may lie there.
   std::vector<uint8_t> low(1 << 16);
   std::memcpy(low.data(), data, std::min(size, low.size()));

@@ -11,6 +11,12 @@
 namespace tg::amd::sim {
 namespace {
 
+Words TooLarge() {
+  Words words = Pm4SetSh(0x2e07, {1, 1, 1});
+  Append(&words, Pm4(0x15, {1000000, 1000000, 1, 1}));
+  return words;
+}
+
 class QueueTest : public testing::Test {
  protected:
   uint64_t Buffer(uint64_t size, const char* name = "buffer") {
@@ -224,6 +230,7 @@ TEST_F(QueueTest, Errors) {
       {QueueType::kPm4, Pm4(0x76, {0x3ff, 1, 2}), "the aperture is 0x2c00 to 0x2fff"},
       {QueueType::kPm4, Pm4(0x15, {1, 1, 1, 0}), "COMPUTE_SHADER_EN is not set"},
       {QueueType::kPm4, Pm4(0x15, {1, 1, 1, 1}), "COMPUTE_NUM_THREAD_X is 0"},
+      {QueueType::kPm4, TooLarge(), "a dispatch of 1000000000000 workgroups"},
       {QueueType::kPm4, Pm4(0x23, {2u << 24 | 4}), "PRED_EXEC works in indirect buffers only"},
       {QueueType::kSdma, {99}, "unknown SDMA packet: operation 99"},
       {QueueType::kSdma, {0x101, 0, 0, 0, 0, 0, 0}, "operation 1, sub-operation 1"},
