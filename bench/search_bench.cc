@@ -49,14 +49,15 @@ int Run(int size, int width) {
       std::printf("from the cache: %.2f ms\n", s * 1e3);
       continue;
     }
-    const int candidates = r->measured + r->duplicates + r->rejected + r->crashed + r->endless;
+    const int candidates =
+        r->measured + r->slow + r->duplicates + r->rejected + r->crashed + r->endless;
     std::printf("%s on %d cores: %.3f ms, %.0f GFLOP/s, %.2f of FMA peak; first %.3f ms\n",
                 kernel.name.c_str(), cores, r->seconds * 1e3, gflops, gflops / peak,
                 r->curve.empty() ? 0 : r->curve.front().seconds * 1e3);
     std::printf(
-        "%.1f s, %.1f candidates/s: %d measured, %d duplicates, %d rejected, %d crashed, "
-        "%d stopped\n%s\n",
-        s, candidates / s, r->measured, r->duplicates, r->rejected, r->crashed, r->endless,
+        "%.1f s, %.1f candidates/s: %d measured, %d slow, %d duplicates, %d rejected, "
+        "%d crashed, %d endless\n%s\n",
+        s, candidates / s, r->measured, r->slow, r->duplicates, r->rejected, r->crashed, r->endless,
         opt::ToString(r->opts).c_str());
   }
   std::filesystem::remove(path);

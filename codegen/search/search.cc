@@ -200,6 +200,8 @@ class Search {
       ++result_.crashed;
     } else if (!seconds.ok()) {
       return seconds.status();
+    } else if (std::isinf(*seconds)) {
+      ++result_.slow;
     } else {
       candidate.seconds = *seconds;
       if (*seconds < result_.seconds) {
@@ -214,7 +216,8 @@ class Search {
       ++result_.measured;
     }
     if (progress_ != nullptr) {
-      progress_->Update(result_.measured, absl::StrFormat("best %.3f ms", result_.seconds * 1e3));
+      progress_->Update(result_.measured + result_.slow,
+                        absl::StrFormat("best %.3f ms", result_.seconds * 1e3));
     }
     return absl::OkStatus();
   }

@@ -33,7 +33,7 @@ struct SearchOptions {
   int parallel = 1;                 // threads that compile, the calling one among them
   opt::ActionOptions actions = {};  // PADTO or not; limits of registers and work groups
   int max_ops = 3000;               // instructions of a program that is still compiled
-  double cutoff = 3;           // times the fastest so far: slower ones are not measured exactly
+  double cutoff = 3;           // times the fastest so far: slower ones are left before they end
   double min_progress = 1e-8;  // seconds that a generation must gain for the search to go on
   // Where results are kept, by kernel, target and these options; null: nowhere.
   base::DiskCache* cache = nullptr;
@@ -64,6 +64,7 @@ struct SearchResult {
   bool from_cache = false;
   bool interrupted = false;
   int measured = 0;    // candidates with a time
+  int slow = 0;        // beyond the cutoff
   int duplicates = 0;  // left out: machine code equal to an earlier candidate's
   int rejected = 0;    // left out: too large, or refused by lowering or the compiler
   int crashed = 0;     // Timer: Aborted

@@ -17,8 +17,8 @@ class Timer {
   // parameters' sizes and with variables at their upper bounds. `object` is what the renderer made
   // of it, with a symbol named program.name.
   //
-  // `cutoff`, seconds: a candidate that takes longer need not be measured exactly; infinity for
-  // none. Errors, each the candidate's own, after which the timer is ready for the next one:
+  // `cutoff`, seconds: the answer for a candidate that takes longer may be infinity; no cutoff is
+  // infinity. Errors, each the candidate's own, after which the timer is ready for the next one:
   // DeadlineExceeded, it did not end in time and was stopped; Aborted, it crashed. Any other is one
   // of the timer.
   virtual absl::StatusOr<double> Time(const lower::LinearProgram& program, absl::string_view object,

@@ -9,12 +9,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
+#include <csetjmp>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
+#include <limits>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -50,6 +54,17 @@ struct Reply {
 };
 constexpr uint64_t kMaxErrorSize = 4096;
 
+// The time of a candidate that is slower than the cutoff.
+constexpr double kTooSlow = std::numeric_limits<double>::infinity();
+// Seconds that a first run may take longer than others.
+constexpr double kCold = 300e-6;
+// Parts for each thread from which on a few of them are tried first.
+constexpr int kManyRounds = 4;
+// A first run beyond this part of the cutoff is not repeated.
+constexpr double kHopeless = 0.4;
+// Seconds from which on a limit is none; also keeps durations from overflowing.
+constexpr double kLongest = 1e6;
+
 // A worker's memory and variables.
 struct Arguments {
   std::vector<lower::ProgramParam> params;
@@ -63,6 +78,61 @@ bool SameArguments(const Arguments& a, const Arguments& b) {
                       return x.dtype == y.dtype && x.size == y.size;
                     });
 }
+
+// Calls a kernel that can be left at any moment: it owns nothing and takes no locks, so a signal
+// handler may jump out of it.
+namespace interruptible_part {
+
+constinit thread_local sigjmp_buf* volatile way_out = nullptr;
+
+void Leave(int) {
+  sigjmp_buf* const out = way_out;
+  if (out == nullptr) return;  // the kernel has just returned
+  way_out = nullptr;
+  siglongjmp(*out, 1);
+}
+
+// A clock that sends SIGALRM to the thread that made it.
+class ThreadAlarm {
+ public:
+  ThreadAlarm() {
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = SIGALRM;
+    event._sigev_un._tid = gettid();
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0) _exit(1);
+  }
+  ~ThreadAlarm() { timer_delete(timer_); }
+  ThreadAlarm(const ThreadAlarm&) = delete;
+  ThreadAlarm& operator=(const ThreadAlarm&) = delete;
+
+  // At a time of steady_clock, which is CLOCK_MONOTONIC; at its epoch: never.
+  void Set(Clock::time_point when) {
+    const auto ns = std::chrono::nanoseconds(when.time_since_epoch()).count();
+    const itimerspec spec{.it_interval = {},
+                          .it_value = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000}};
+    timer_settime(timer_, TIMER_ABSTIME, &spec, nullptr);
+  }
+
+ private:
+  timer_t timer_ = {};
+};
+
+// False where the kernel was left at `deadline`.
+bool Run(Clock::time_point deadline, KernelFunction* function, void* const* buffers,
+         const int64_t* vars, int64_t core) {
+  static thread_local ThreadAlarm alarm;
+  sigjmp_buf out;
+  if (sigsetjmp(out, /*savesigs=*/1) != 0) return false;
+  way_out = &out;
+  alarm.Set(deadline);
+  function(buffers, vars, core);
+  way_out = nullptr;
+  alarm.Set(Clock::time_point());
+  return true;
+}
+
+}  // namespace interruptible_part
 
 // The worker's side. Nothing here returns to the caller of fork.
 class Worker {
@@ -99,14 +169,46 @@ class Worker {
       return 0;
     }
     auto* const function = reinterpret_cast<KernelFunction*>(*symbol);
-    const Clock::time_point start = Clock::now();
+    const double cutoff = request.cutoff;
+    // Where there are many parts some of them say whether the whole would take too long.
+    const int few = options_.threads;
+    if (request.parts >= kManyRounds * few &&
+        !RunWithin(function, few, cutoff * few / request.parts + kCold).has_value()) {
+      return kTooSlow;
+    }
     // The first run finds memory, caches and branch predictors cold.
-    double best = RunOnce(function, request.parts);
-    if (best > request.cutoff) return best;
+    const Clock::time_point start = Clock::now();
+    std::optional<double> first = RunWithin(function, request.parts, cutoff + kCold);
+    if (!first.has_value()) return kTooSlow;
+    double best = *first;
     for (int run = 0; run < options_.runs && (run == 0 || Since(start) < options_.enough); ++run) {
+      if (best > kCold && best > kHopeless * cutoff) break;
       best = std::min(best, RunOnce(function, request.parts));
     }
-    return best;
+    return best > cutoff ? kTooSlow : best;
+  }
+
+  // Runs parts 0 to `parts` - 1. Nothing where they take longer than `limit` seconds: then they
+  // are left where they are at that moment.
+  std::optional<double> RunWithin(KernelFunction* function, int parts, double limit) {
+    if (!(limit < kLongest)) return RunOnce(function, parts);
+    const Clock::time_point start = Clock::now();
+    const Clock::time_point deadline =
+        start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit));
+    std::atomic<bool> late{false};
+    auto part = [&](int core) {
+      if (late ||
+          !interruptible_part::Run(deadline, function, buffers_.data(), vars_.data(), core)) {
+        late = true;
+      }
+    };
+    if (parts == 1) {
+      part(0);
+    } else {
+      pool_.ParallelFor(parts, part);
+    }
+    if (late) return std::nullopt;
+    return Since(start);
   }
 
   double RunOnce(KernelFunction* function, int parts) {
@@ -245,6 +347,9 @@ class CpuTimer : public search::Timer {
     // parent alone: no handler of its own, no core file.
     signal(SIGINT, SIG_IGN);
     for (int s : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGTERM}) signal(s, SIG_DFL);
+    struct sigaction leave {};
+    leave.sa_handler = interruptible_part::Leave;
+    sigaction(SIGALRM, &leave, nullptr);
     const rlimit none{.rlim_cur = 0, .rlim_max = 0};
     setrlimit(RLIMIT_CORE, &none);
     // Others wait for the ends of pipes that the parent has open.
@@ -277,7 +382,7 @@ class CpuTimer : public search::Timer {
       if (outcome == Outcome::kDone && !error.empty()) {
         return absl::InvalidArgumentError(absl::StrCat("kernel does not load: ", error));
       }
-      if (outcome == Outcome::kDone && std::isfinite(reply.seconds) && reply.seconds >= 0) {
+      if (outcome == Outcome::kDone && reply.seconds >= 0) {
         return reply.seconds;
       }
     }

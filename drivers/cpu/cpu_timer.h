@@ -2,7 +2,8 @@
 //
 // A candidate is machine code that nobody has run before: it may crash, or never end. So it is
 // loaded and run by a worker, a forked child that is killed when its time is over and replaced
-// where it dies. Buffers are memory that the worker maps, each between guard pages, and new for
+// where it dies. One that is slower than the cutoff is interrupted at that moment, without an end
+// of the worker. Buffers are memory that the worker maps, each between guard pages, and new for
 // each worker: what a bad candidate wrote is not there for the next one. Elements of floating point
 // types are between 0 and 1, all others 0 (a valid index into anything).
 #ifndef TG_DRIVERS_CPU_CPU_TIMER_H_
@@ -15,11 +16,12 @@
 namespace tg::drivers {
 
 struct CpuTimerOptions {
-  // Seconds after which a candidate is killed, loading and all runs together. With a cutoff it is
-  // earlier: `grace` and three times the cutoff.
+  // Seconds after which the worker is killed with its candidate, loading and all runs together.
+  // With a cutoff it is earlier: `grace` and three times the cutoff.
   double limit = 10;
-  double grace = 0.05;
-  // Runs after the first one; the least time of them counts. They end after `enough` seconds.
+  double grace = 1;
+  // Runs after the first one, where that was promising; the least time of all counts. They end
+  // after `enough` seconds.
   int runs = 5;
   double enough = 0.05;
   // Threads that run the parts of a candidate.

@@ -64,10 +64,11 @@ ir::UOp SearchKernel(const ir::UOp& ast, const render::Renderer& renderer, int t
   }
   if (debug >= 1) {
     std::fprintf(stderr,
-                 "search: %.3f ms%s, %d measured, %d duplicates, %d rejected, %d crashed, "
-                 "%d endless: %s\n",
-                 r->seconds * 1e3, r->from_cache ? " (cached)" : "", r->measured, r->duplicates,
-                 r->rejected, r->crashed, r->endless, opt::ToString(r->opts).c_str());
+                 "search: %.3f ms%s, %d measured, %d slow, %d duplicates, %d rejected, "
+                 "%d crashed, %d endless: %s\n",
+                 r->seconds * 1e3, r->from_cache ? " (cached)" : "", r->measured, r->slow,
+                 r->duplicates, r->rejected, r->crashed, r->endless,
+                 opt::ToString(r->opts).c_str());
   }
   if (debug >= 2) {
     for (const search::Improvement& i : r->curve) {
