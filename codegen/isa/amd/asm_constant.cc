@@ -35,23 +35,27 @@ bool FindInteger(int64_t value, Operand* operand) {
   return true;
 }
 
-// How an operand's numbers are looked at.
-enum class Kind : uint8_t { k32, kF16, kBf16, kI16, kF64, kI64 };
+// How an operand's numbers are looked at: which integers are inline constants is not the same for
+// all of 16 bits. LLVM 22 takes 0xfff0 as -16 where a half float stands, elsewhere as a literal.
+enum class Kind : uint8_t { k32, kF16, kBf16, kI16, kPkF16, kPkBf16, kPkI16, kF64, kI64 };
 
 Kind KindOf(DataType type) {
   switch (type) {
     case DataType::kF16:
-    case DataType::kPkF16:
       return Kind::kF16;
+    case DataType::kPkF16:
+      return Kind::kPkF16;
     case DataType::kBf16:
-    case DataType::kPkBf16:
       return Kind::kBf16;
+    case DataType::kPkBf16:
+      return Kind::kPkBf16;
     case DataType::kB16:
     case DataType::kI16:
     case DataType::kU16:
+      return Kind::kI16;
     case DataType::kPkI16:
     case DataType::kPkU16:
-      return Kind::kI16;
+      return Kind::kPkI16;
     case DataType::kF64:
       return Kind::kF64;
     case DataType::kB64:
@@ -95,9 +99,7 @@ uint16_t BfloatBits(double value) { return SmallFloatBits(value, 7, 127); }
 
 const char* IntegerLiteral(int64_t value, DataType type, Operand* operand) {
   const Kind kind = KindOf(type);
-  const bool packed = type == DataType::kPkF16 || type == DataType::kPkBf16 ||
-                      type == DataType::kPkI16 || type == DataType::kPkU16;
-  if (!packed && (kind == Kind::kF16 || kind == Kind::kBf16 || kind == Kind::kI16)) {
+  if (kind == Kind::kF16 || kind == Kind::kBf16 || kind == Kind::kI16) {
     // Hardware ignores a literal's upper half here; a sign in it would only confuse.
     if (value < 0 && Fits(value, 16)) value &= 0xffff;
   }
@@ -107,24 +109,37 @@ const char* IntegerLiteral(int64_t value, DataType type, Operand* operand) {
 }
 
 const char* IntegerSource(int64_t value, DataType type, Operand* operand) {
-  switch (KindOf(type)) {
+  const Kind kind = KindOf(type);
+  switch (kind) {
     case Kind::k32:
+    case Kind::kPkI16:
       if (Fits(value, 32)) {
-        if (FindInteger(static_cast<int32_t>(static_cast<uint32_t>(value)), operand))
-          return nullptr;
-        if (FindFloat(kFloatBits, static_cast<uint32_t>(value), operand)) return nullptr;
+        const uint32_t bits = static_cast<uint32_t>(value);
+        if (FindInteger(static_cast<int32_t>(bits), operand)) return nullptr;
+        if (FindFloat(kFloatBits, bits, operand)) return nullptr;
       }
       break;
     case Kind::kF16:
-    case Kind::kBf16:
-    case Kind::kI16: {
+    case Kind::kBf16: {
       if (!Fits(value, 16)) break;
       const uint16_t bits = static_cast<uint16_t>(value);
       if (FindInteger(static_cast<int16_t>(bits), operand)) return nullptr;
-      if (KindOf(type) == Kind::kF16 && FindFloat(kHalfBits, bits, operand)) return nullptr;
-      if (KindOf(type) == Kind::kBf16 && FindFloat(kBfloatBits, bits, operand)) return nullptr;
+      if (FindFloat(kind == Kind::kF16 ? kHalfBits : kBfloatBits, bits, operand)) return nullptr;
       break;
     }
+    case Kind::kI16:
+      if (FindInteger(value, operand)) return nullptr;
+      break;
+    case Kind::kPkF16:
+    case Kind::kPkBf16:
+      if (!Fits(value, 32)) break;
+      if (FindInteger(static_cast<int32_t>(static_cast<uint32_t>(value)), operand)) return nullptr;
+      if (value < 0 || value > 0xffff) break;
+      if (FindFloat(kind == Kind::kPkF16 ? kHalfBits : kBfloatBits, static_cast<uint16_t>(value),
+                    operand)) {
+        return nullptr;
+      }
+      break;
     case Kind::kF64:
     case Kind::kI64:
       if (FindInteger(value, operand)) return nullptr;
@@ -134,18 +149,26 @@ const char* IntegerSource(int64_t value, DataType type, Operand* operand) {
   return IntegerLiteral(value, type, operand);
 }
 
+bool LiteralReadsAsInline(uint32_t value, DataType type) {
+  Operand operand;
+  return IntegerSource(value, type, &operand) == nullptr && operand.kind == OperandKind::kInline;
+}
+
 const char* FloatLiteral(double value, DataType type, Operand* operand) {
   switch (KindOf(type)) {
     case Kind::kF16:
+    case Kind::kPkF16:
       *operand = Literal(HalfBits(value));
       break;
     case Kind::kBf16:
+    case Kind::kPkBf16:
       *operand = Literal(BfloatBits(value));
       break;
     case Kind::k32:
       *operand = Literal(FloatBits(value));
       break;
     case Kind::kI16:
+    case Kind::kPkI16:
       *operand = Literal(HalfBits(value));
       break;
     case Kind::kF64:
@@ -161,9 +184,11 @@ const char* FloatLiteral(double value, DataType type, Operand* operand) {
 const char* FloatSource(double value, DataType type, Operand* operand) {
   switch (KindOf(type)) {
     case Kind::kF16:
+    case Kind::kPkF16:
       if (FindFloat(kHalfBits, HalfBits(value), operand)) return nullptr;
       break;
     case Kind::kBf16:
+    case Kind::kPkBf16:
       // 1/(2 pi) is written with more digits than a bfloat holds; its constant is cut, not rounded.
       if (FloatBits(value) == kFloatBits[8]) {
         *operand = InlineFloat(code::kInlineInv2Pi);
@@ -173,6 +198,7 @@ const char* FloatSource(double value, DataType type, Operand* operand) {
       break;
     case Kind::k32:
     case Kind::kI16:
+    case Kind::kPkI16:
       if (FindFloat(kFloatBits, FloatBits(value), operand)) return nullptr;
       break;
     case Kind::kF64:

@@ -18,6 +18,9 @@ const char* FloatSource(double value, DataType type, Operand* operand);
 const char* IntegerLiteral(int64_t value, DataType type, Operand* operand);
 const char* FloatLiteral(double value, DataType type, Operand* operand);
 
+// Whether a literal of these bits, written as a number, would be taken for an inline constant.
+bool LiteralReadsAsInline(uint32_t value, DataType type);
+
 }  // namespace tg::amd
 
 #endif  // TG_CODEGEN_ISA_AMD_ASM_CONSTANT_H_

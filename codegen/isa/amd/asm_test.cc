@@ -47,6 +47,12 @@ TEST(AsmTest, ConstantsAndLiterals) {
   EXPECT_EQ(Code("v_mov_b32 v0, 1.0"), "f202007e");
   EXPECT_EQ(Code("v_mov_b32 v0, 0x3f800000"), "f202007e") << "the same bits";
   EXPECT_EQ(Code("v_mov_b32 v0, lit(1.0)"), "ff02007e0000803f");
+  EXPECT_EQ(Code("v_mov_b32 v0, lit(0x3f800000)"), "ff02007e0000803f");
+  // Halves of integers and packed numbers take fewer numbers for inline constants than half floats.
+  EXPECT_EQ(Code("v_add_f16 v0, 0xfff0, v0"), "d0000064");
+  EXPECT_EQ(Code("v_cmp_eq_i16 vcc_lo, 0xfff0, v1.l"), "ff02647cf0ff0000");
+  EXPECT_EQ(Code("v_pk_add_f16 v0, 0xfff0, v1"), "00400fccff020218f0ff0000");
+  EXPECT_EQ(Code("v_pk_add_u16 v0, 0x3f800000, v1"), "00400accf2020218");
   EXPECT_EQ(Code("v_mov_b32 v0, 65"), "ff02007e41000000");
   EXPECT_EQ(Code("v_mov_b32 v0, 2*(3+1)-1 << 1"), "8e02007e") << "C's precedence: 7 << 1";
   EXPECT_EQ(Code("s_mov_b64 s[0:1], 0.5"), "f00180be");

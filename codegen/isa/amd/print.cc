@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "codegen/isa/amd/asm_constant.h"
 #include "codegen/isa/amd/decode.h"
 #include "codegen/isa/amd/print_text.h"
 #include "codegen/isa/amd/register_file.h"
@@ -77,7 +78,6 @@ bool Is64(DataType type) {
          type == DataType::kF64;
 }
 
-// The upper half of a literal is not read.
 bool Is16(DataType type) {
   return type == DataType::kF16 || type == DataType::kBf16 || type == DataType::kB16 ||
          type == DataType::kI16 || type == DataType::kU16;
@@ -131,9 +131,12 @@ void PrintOperand(const Operand& o, DataType type, Isa isa, Text* t) {
     case OperandKind::kInline:
       PrintInline(o, type, t);
       break;
-    case OperandKind::kLiteral:
-      t->Hex(Is16(type) ? static_cast<uint32_t>(o.value) & 0xffff : static_cast<uint32_t>(o.value));
+    case OperandKind::kLiteral: {
+      // The upper half of a literal of 16 bits is not read.
+      const uint32_t bits = static_cast<uint32_t>(o.value);
+      t->Hex(Is16(type) ? bits & 0xffff : bits);
       break;
+    }
     case OperandKind::kImm:
       t->Decimal(o.value);
       break;
@@ -150,6 +153,27 @@ namespace {
 using internal::DataOf;
 using internal::Text;
 
+// A literal where the number alone would be read as an inline constant: lit(0x1).
+bool PrintForcedLiteral(const Operand& o, DataType type, Text* t) {
+  const uint32_t bits = static_cast<uint32_t>(o.value);
+  const bool half = internal::Is16(type);
+  bool forced = LiteralReadsAsInline(half ? bits & 0xffff : bits, type);
+  // LLVM 22 looks at all bits of 16-bit integers.
+  if (half && type != DataType::kF16 && type != DataType::kBf16) {
+    forced = forced || LiteralReadsAsInline(bits, DataType::kB32);
+  }
+  if (!forced) return false;
+  const bool call = (o.mods & (kNeg | kAbs)) == kNeg;
+  if (o.mods & kNeg) *t += call ? "neg(" : "-";
+  if (o.mods & kAbs) *t += '|';
+  *t += "lit(";
+  t->Hex(bits);
+  *t += ')';
+  if (o.mods & kAbs) *t += '|';
+  if (call) *t += ')';
+  return true;
+}
+
 void PrintSpec(const Inst& inst, int i, Isa isa, Text* t) {
   const OperandSpec& spec = inst.form->specs[i];
   const Operand& o = inst.operands[i];
@@ -160,6 +184,10 @@ void PrintSpec(const Inst& inst, int i, Isa isa, Text* t) {
     if (spec.hidden) shown.mods &= static_cast<uint8_t>(~(kNeg | kAbs));
     // Scalar instructions read a literal's upper half or not; their text has all of it.
     bool scalar = inst.form->format <= Format::kSopp && o.kind == OperandKind::kLiteral;
+    if (o.kind == OperandKind::kLiteral && spec.cls != OperandClass::kLit32 &&
+        spec.cls != OperandClass::kLit16 && PrintForcedLiteral(shown, spec.type, t)) {
+      return;
+    }
     // LLVM 22 gives 1/(2 pi) as RDNA 3's WMMA addend the digits of a double, whatever it adds to.
     bool digits = o.code == code::kInlineInv2Pi && spec.cls == OperandClass::kSrcVgprOrConst &&
                   IsRdna(isa) && isa != Isa::kGfx12;
