@@ -56,7 +56,12 @@ constexpr char kRehearsalText[] =
     "--transport sim:FILE works on a simulated card whose flash is FILE, 2 MiB; `flash` changes "
     "the "
     "file (ifwi-all does not: the simulated firmware checks what it is handed). Time is simulated, "
-    "so that a flash of minutes takes a second. --sim takes a list of what is to go wrong:\n"
+    "so that a flash of minutes takes a second. Take a copy of an image, or begin with an erased "
+    "chip:\n"
+    "\n"
+    "  head -c 2M /dev/zero | tr '\\0' '\\377' >card.bin\n"
+    "\n"
+    "--sim takes a list of what is to go wrong:\n"
     "\n"
     "  cmp, bp=N            the chip is protected (CMP bit; BP4..BP0 as a number)\n"
     "  boot=romless|firmware|sos\n"
@@ -113,7 +118,10 @@ int Main(int argc, char** argv) {
   base::Flags flags("amdflash", "saves and rewrites the boot flash of AMD Navi 31 cards");
   flags.SetDescription(kDescription);
   flags.AddArguments("COMMAND ARGUMENT", &words, "what to do; see COMMANDS");
-  flags.Add("transport", &options.card.transport, "auto|usb|pci|sim:FILE", "how to reach the card");
+  flags.Add(
+      "transport", &options.card.transport, "auto|usb|pci|sim:FILE",
+      "how to reach the card; auto: behind a USB bridge, and by commands of the boot firmware also "
+      "in this machine");
   flags.Add("device", &options.card.device, "N", "which card, where there are several");
   flags.Add("prescale", &options.prescale, "N", "divisor of the SPI clock, 0 to 15");
   flags.Add("start-sector", &options.start_sector, "N", "flash: first sector of 4 KiB");

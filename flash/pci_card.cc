@@ -89,10 +89,17 @@ absl::StatusOr<std::unique_ptr<Card>> OpenPciCard(const CardSearch& search, int 
     }
   }
   if (found.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        "no supported ", search.transport, " AMD GPU found",
-        wants_pci && !search.remote.empty() ? " at REMOTE " : "", wants_pci ? search.remote : "",
-        "; check its power and cable, or rehearse with --transport sim:FILE"));
+    std::string where;
+    if (wants_pci && !search.remote.empty()) where = absl::StrCat(" at REMOTE ", search.remote);
+    std::string what = "check its power and cable, ";
+    if (!wants_pci && search.transport == "auto") {
+      what =
+          "a card in this machine has to be asked for with --transport pci; check power and "
+          "cable, ";
+    }
+    return absl::NotFoundError(absl::StrCat("no supported ", search.transport, " AMD GPU found",
+                                            where, "; ", what,
+                                            "or rehearse with --transport sim:FILE"));
   }
   const auto index = static_cast<size_t>(device);
   if (index >= found.size()) {

@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 using Code = absl::StatusCode;
 
 constexpr uint64_t kMp1 = 0x16000;
-constexpr absl::Duration kTimeout = absl::Milliseconds(5);
+// For what answers, and for what never does.
+constexpr absl::Duration kLong = absl::Seconds(60), kShort = absl::Milliseconds(5);
 
 class SmuMailboxTest : public ::testing::Test {
  protected:
@@ -25,17 +26,18 @@ class SmuMailboxTest : public ::testing::Test {
 };
 
 TEST_F(SmuMailboxTest, Answers) {
-  EXPECT_EQ(mailbox_.Send("TestMessage", 1, 6, kTimeout).value(), 7u);
+  EXPECT_EQ(mailbox_.Send("TestMessage", 1, 6, kLong).value(), 7u);
   // Longer than the quick polls.
   card_->smu().set_delay(110);
-  EXPECT_EQ(mailbox_.Send("TestMessage", 1, 7, absl::Seconds(30)).value(), 8u);
-  EXPECT_EQ(mailbox_.Send("NoSuch", 99, 0, kTimeout).status().code(), Code::kUnimplemented);
+  EXPECT_EQ(mailbox_.Send("TestMessage", 1, 7, kLong).value(), 8u);
+  EXPECT_EQ(mailbox_.Send("NoSuch", 99, 0, kLong).status().code(), Code::kUnimplemented);
 }
 
 TEST_F(SmuMailboxTest, Faults) {
-  const auto fails = [&](sim::SmuFault fault, Code code, const char* text) {
+  const auto fails = [&](sim::SmuFault fault, Code code, const char* text,
+                         absl::Duration timeout = kLong) {
     card_->smu().set_fault(fault);
-    const absl::Status s = mailbox_.Send("TestMessage", 1, 6, kTimeout).status();
+    const absl::Status s = mailbox_.Send("TestMessage", 1, 6, timeout).status();
     EXPECT_EQ(s.code(), code) << s;
     EXPECT_THAT(std::string(s.message()), HasSubstr(text));
   };
@@ -46,18 +48,18 @@ TEST_F(SmuMailboxTest, Faults) {
   fails(sim::SmuFault::kStrange, Code::kInternal, "response 0x77 is not known");
   fails(sim::SmuFault::kAllOnes, Code::kUnavailable, "the card does not answer");
   const int before = card_->smu().messages();
-  fails(sim::SmuFault::kTaken, Code::kUnavailable, "the mailbox is taken");
+  fails(sim::SmuFault::kTaken, Code::kUnavailable, "the mailbox is taken", kShort);
   EXPECT_EQ(card_->smu().messages(), before) << "a message of somebody else was cut off";
-  fails(sim::SmuFault::kNoResponse, Code::kDeadlineExceeded, "no response within 5ms");
+  fails(sim::SmuFault::kNoResponse, Code::kDeadlineExceeded, "no response within 5ms", kShort);
   // And then the mailbox stays taken: its message is still under way.
-  fails(sim::SmuFault::kNone, Code::kUnavailable, "the mailbox is taken");
+  fails(sim::SmuFault::kNone, Code::kUnavailable, "the mailbox is taken", kShort);
 }
 
 TEST_F(SmuMailboxTest, RegistersOutsideOfTheBar) {
   SmuMailbox mailbox(registers_.get(), uint64_t{1} << 30);
-  EXPECT_EQ(mailbox.Send("TestMessage", 1, 6, kTimeout).status().code(), Code::kOutOfRange);
+  EXPECT_EQ(mailbox.Send("TestMessage", 1, 6, kShort).status().code(), Code::kOutOfRange);
   SmuMailbox wraps(registers_.get(), ~uint64_t{0} >> 2);
-  EXPECT_FALSE(wraps.Send("TestMessage", 1, 6, kTimeout).ok());
+  EXPECT_FALSE(wraps.Send("TestMessage", 1, 6, kShort).ok());
 }
 
 }  // namespace

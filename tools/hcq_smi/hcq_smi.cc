@@ -176,6 +176,11 @@ int ListPids(const Options& o, const Host& host) {
   if (!devices.ok()) {
     return Fail(host, "cannot list devices", devices.status().message(), "is /tmp there?");
   }
+  if (devices->empty() && !o.json) {
+    // Nothing at all would leave people wondering; scripts read the other stream.
+    host.print_error(absl::StrCat("no device: there is no ", o.root, pci::kLockFolder, "/",
+                                  Prefix(o.backend), "_", o.pci_bus, "*.lock"));
+  }
   int result = 0;
   json list = json::array();
   for (const Device& d : *devices) {

@@ -92,12 +92,16 @@ class HcqSmiTest : public ::testing::Test {
 };
 
 TEST_F(HcqSmiTest, WithoutDevices) {
-  for (const char* command : {"amd kill_pids", "AMD pids", "NV kill_pids --sudoless", "nv reset"}) {
+  for (const char* command : {"amd kill_pids", "NV kill_pids --sudoless", "nv reset"}) {
     const Outcome o = RunTool(command);
     EXPECT_EQ(o.status, 0) << command;
     EXPECT_EQ(o.out + o.err, "") << command;
   }
-  EXPECT_EQ(RunTool("amd pids --json").out, "{\"devices\":[]}\n");
+  const Outcome pids = RunTool("AMD pids --pci_bus 0000");
+  EXPECT_EQ(pids.status, 0);
+  EXPECT_EQ(pids.out, "");
+  EXPECT_EQ(pids.err, absl::StrCat("no device: there is no ", root_, "/tmp/am_0000*.lock\n"));
+  EXPECT_EQ(RunTool("amd pids --json").out + RunTool("amd pids --json").err, "{\"devices\":[]}\n");
 }
 
 TEST_F(HcqSmiTest, Pids) {

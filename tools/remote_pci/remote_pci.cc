@@ -36,6 +36,13 @@ constexpr char kSecurity[] =
     "\n"
     "  ssh -L 6667:127.0.0.1:6667 gpubox";
 
+constexpr char kClients[] =
+    "Programs of tg take a machine's devices in the place of their own with REMOTE in the "
+    "environment:\n"
+    "\n"
+    "  REMOTE=gpubox am_smi --list\n"
+    "  REMOTE=127.0.0.1:6667 amdflash --transport pci info";
+
 constexpr char kExamples[] =
     "  remote_pci\n"
     "  remote_pci 7000 --listen 10.0.0.2\n"
@@ -75,11 +82,13 @@ int Main(int argc, char** argv) {
   bool once = false;
   base::Flags flags("remote_pci", "serves PCI devices to programs on other machines");
   flags.SetDescription(kDescription);
-  flags.AddArgument("PORT", &port_text, "TCP port; 0: any that is free", /*required=*/false);
+  flags.AddArgument("PORT", &port_text, "TCP port (default: 6667); 0: any that is free",
+                    /*required=*/false);
   flags.Add("listen", &listen, "ADDRESS", "where to listen; 0.0.0.0: to everybody");
   flags.Add("once", &once, "end when the first client has left");
   flags.Add("root", &root, "DIR", "look for /sys, /proc and /tmp below this folder");
   flags.AddSection("SECURITY", kSecurity);
+  flags.AddSection("CLIENTS", kClients);
   flags.AddSection("EXAMPLES", kExamples);
   flags.ParseOrExit(argc, argv);
 

@@ -21,7 +21,8 @@ absl::StatusOr<std::vector<std::shared_ptr<Client>>> ConnectRemotes(absl::string
     absl::StatusOr<std::shared_ptr<Client>> client = Client::Connect(*address, timeout);
     if (!client.ok()) {
       return absl::Status(client.status().code(),
-                          absl::StrCat("REMOTE: ", text, ": ", client.status().message()));
+                          absl::StrCat("REMOTE: ", client.status().message(),
+                                       "; does remote_pci run there and listen to this machine?"));
     }
     if (base::Get(base::kDebug) >= 1) {
       // Says it when the last user of the client has gone, and then lets the client go.
