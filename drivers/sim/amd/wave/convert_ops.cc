@@ -20,12 +20,12 @@ using i32 = int32_t;
 
 u32 Pack(u32 lo, u32 hi) { return (lo & 0xffff) | hi << 16; }
 
-// [-1, 1] and [0, 1] as fixed point.
-int16_t SignedNorm(float x) {
-  return ToInteger<int16_t>(RoundEven(std::clamp(IsNan(x) ? 0.0f : x, -1.0f, 1.0f) * 32767.0f));
+// [-1, 1] and [0, 1] as fixed point; products are exact in double.
+int16_t SignedNorm(double x) {
+  return ToInteger<int16_t>(RoundEven(std::clamp(IsNan(x) ? 0.0 : x, -1.0, 1.0) * 32767));
 }
-uint16_t UnsignedNorm(float x) {
-  return ToInteger<uint16_t>(RoundEven(std::clamp(IsNan(x) ? 0.0f : x, 0.0f, 1.0f) * 65535.0f));
+uint16_t UnsignedNorm(double x) {
+  return ToInteger<uint16_t>(RoundEven(std::clamp(IsNan(x) ? 0.0 : x, 0.0, 1.0) * 65535));
 }
 template <class T>
 u32 PackSaturated(i32 lo, i32 hi) {

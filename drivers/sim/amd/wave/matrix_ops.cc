@@ -112,8 +112,10 @@ void MultiplyBlocks(Wave& w, const MicroOp& u, const Shape& s, Element ea, Eleme
     for (int r = 0; r < registers; ++r) {
       Place p = Accumulator(s, f64, lane, r);
       uint64_t bits = Addend(w, u.src[2], lane, r, f64 ? 64 : 32);
-      int from = cbsz == 0 ? p.block : (p.block >> cbsz << cbsz) + static_cast<int>(abid);
-      from = std::min(from, s.blocks - 1);
+      // CBSZ: groups of 2^cbsz blocks take A from one of them.
+      int group = std::min(1 << cbsz, s.blocks);
+      int from = p.block / group * group + static_cast<int>(abid) % group;
+      if (cbsz == 0) from = p.block;
       const double* x = &a[(from * n + p.row) * s.k];
       const double* y = &b[(p.block * n + p.column) * s.k];
       if (f64) {

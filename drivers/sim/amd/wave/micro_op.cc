@@ -20,10 +20,11 @@ namespace {
 using SemanticsMap = absl::flat_hash_map<std::string, const Semantics*>;
 
 std::vector<absl::Span<const Semantics>> AllOps() {
-  return {ScalarOps(),     ScalarFloatOps(),  ControlOps(), VectorIntOps(),    VectorFloatOps(),
-          VectorHalfOps(), VectorDoubleOps(), ConvertOps(), CompareOps(),      PackedOps(),
-          DotOps(),        CrossLaneOps(),    LdsOps(),     ScalarMemoryOps(), VectorMemoryOps(),
-          MatrixOps(),     MatrixSparseOps()};
+  return {ScalarOps(),       ScalarFloatOps(),  ControlOps(),      VectorIntOps(),
+          VectorFloatOps(),  VectorHalfOps(),   VectorDoubleOps(), ConvertOps(),
+          CompareOps(),      PackedOps(),       DotOps(),          CrossLaneOps(),
+          LdsOps(),          ScalarMemoryOps(), VectorMemoryOps(), MatrixOps(),
+          MatrixSparseOps(), ScaledConvertOps()};
 }
 
 SemanticsMap MakeMap() {

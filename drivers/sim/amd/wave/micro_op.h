@@ -119,6 +119,7 @@ absl::Span<const Semantics> ScalarMemoryOps();
 absl::Span<const Semantics> VectorMemoryOps();
 absl::Span<const Semantics> MatrixOps();
 absl::Span<const Semantics> MatrixSparseOps();
+absl::Span<const Semantics> ScaledConvertOps();
 
 // What `name` does, or null when that is not modelled. Aliases of other generations are resolved.
 const Semantics* FindSemantics(const char* name);
