@@ -84,6 +84,10 @@ int SimKfd::FreeMemory(kfd::FreeMemoryArgs* args) {
     return Refuse(EBUSY, absl::StrFormat("FREE_MEMORY_OF_GPU: buffer 0x%x is mapped by %d GPUs",
                                          args->handle, buffer->mappings));
   }
+  // User memory that was taken away may still be named by queues.
+  for (auto& [id, q] : queues_) {
+    q.buffers.erase(std::remove(q.buffers.begin(), q.buffers.end(), buffer), q.buffers.end());
+  }
   SimGpu* gpu = FindGpu(buffer->gpu_id);
   (buffer->flags & kfd::kAllocVram ? gpu->vram_used : gtt_used_) -= buffer->size;
   buffers_.erase(args->handle);

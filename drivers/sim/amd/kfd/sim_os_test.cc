@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/file.h"
@@ -320,6 +321,70 @@ TEST_P(SimOsTest, UserMemoryIsSeenUntilItIsUnmapped) {
   driver.Put(&queue, SdmaFence(va, 6));
   driver.Ring(&queue);
   EXPECT_EQ(os_->Relax().code(), absl::StatusCode::kAborted);
+}
+
+TEST_P(SimOsTest, AQueueOutlivesItsUserMemory) {
+  TestDriver driver(os_.get(), os_->kfd().model(0));
+  ASSERT_EQ(driver.Open(), 0);
+  void* memory = nullptr;
+  ASSERT_EQ(
+      os_->Mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, &memory),
+      0);
+  uint64_t va = reinterpret_cast<uint64_t>(memory);
+  uint32_t id = driver.id();
+  kfd::AllocMemoryArgs alloc{.va_addr = va,
+                             .size = 4096,
+                             .handle = 0,
+                             .mmap_offset = va,
+                             .gpu_id = id,
+                             .flags = kfd::kAllocUserptr | kfd::kAllocWritable};
+  ASSERT_EQ(driver.Ioctl(kfd::kAllocMemory, &alloc), 0);
+  kfd::MapMemoryArgs map{.handle = alloc.handle,
+                         .device_ids_array_ptr = reinterpret_cast<uint64_t>(&id),
+                         .n_devices = 1,
+                         .n_success = 0};
+  ASSERT_EQ(driver.Ioctl(kfd::kMapMemory, &map), 0);
+  kfd::CreateQueueArgs queue{};
+  queue.ring_base_address = queue.read_pointer_address = queue.write_pointer_address = va;
+  queue.ring_size = 4096;
+  queue.gpu_id = id;
+  queue.queue_type = kfd::kQueueSdma;
+  queue.queue_percentage = 100;
+  ASSERT_EQ(driver.Ioctl(kfd::kCreateQueue, &queue), 0) << os_->kfd().explanation();
+  ASSERT_EQ(os_->Munmap(memory, 4096), 0);
+  kfd::FreeMemoryArgs free{.handle = alloc.handle};
+  ASSERT_EQ(driver.Ioctl(kfd::kFreeMemory, &free), 0);
+  kfd::DestroyQueueArgs destroy{.queue_id = queue.queue_id, .pad = 0};
+  ASSERT_EQ(driver.Ioctl(kfd::kDestroyQueue, &destroy), 0);
+}
+
+TEST_P(SimOsTest, OneThreadWaitsAnotherRings) {
+  Arch arch = *FindArch(std::string_view(GetParam()));
+  os_ = *SimOs::Create({.gpus = {arch}});
+  TestDriver driver(os_.get(), os_->kfd().model(0));
+  ASSERT_EQ(driver.Open(), 0);
+  TestDriver::Buffer page;
+  ASSERT_EQ(driver.Alloc(0x8000, kSystem, &page), 0);
+  kfd::CreateEventArgs event{};
+  event.event_page_offset = page.handle;
+  ASSERT_EQ(driver.Ioctl(kfd::kCreateEvent, &event), 0);
+  TestDriver::UserQueue queue;
+  ASSERT_EQ(driver.CreateQueue(kfd::kQueueCompute, &queue), 0);
+  driver.Put(&queue,
+             Pm4Signal(page.va + event.event_slot_index * 8, event.event_id, event.event_id));
+  kfd::EventData data{};
+  data.event_id = event.event_id;
+  kfd::WaitEventsArgs wait{.events_ptr = reinterpret_cast<uint64_t>(&data),
+                           .num_events = 1,
+                           .wait_for_all = 1,
+                           .timeout = ~0u,
+                           .wait_result = 9};
+  int result = -1;
+  std::thread waiter([&] { result = driver.Ioctl(kfd::kWaitEvents, &wait); });
+  driver.Ring(&queue);
+  waiter.join();
+  EXPECT_EQ(result, 0);
+  EXPECT_EQ(wait.wait_result, kfd::kWaitComplete);
 }
 
 TEST_P(SimOsTest, FilesSayWhatTheCardIs) {

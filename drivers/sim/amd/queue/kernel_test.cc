@@ -86,6 +86,59 @@ TEST_P(KernelTest, AddsByPm4) {
   EXPECT_EQ(gpu_->stats().workgroups, 2u);
 }
 
+// LDS, two dimensions, and a number among the arguments.
+TEST_P(KernelTest, MultipliesMatricesByPm4) {
+  constexpr int kSide = 32;
+  std::vector<float> a(kSide * kSide), b(kSide * kSide), got(kSide * kSide);
+  for (int i = 0; i < kSide * kSide; ++i) {
+    a[i] = static_cast<float>(i % 7), b[i] = static_cast<float>(i % 5 - 2);
+  }
+  uint64_t bytes = a.size() * 4;
+  uint64_t at[3];
+  for (uint64_t& x : at) x = *memory_.Allocate(bytes, "matrix");
+  ASSERT_TRUE(memory_.Write(at[1], a.data(), bytes).ok());
+  ASSERT_TRUE(memory_.Write(at[2], b.data(), bytes).ok());
+  KernelArguments args;
+  args.grid = {kSide, kSide, 1};
+  args.block = {16, 16, 1};
+  args.explicit_bytes.append(reinterpret_cast<const char*>(at), sizeof(at));
+  int32_t side = kSide;
+  args.explicit_bytes.append(reinterpret_cast<const char*>(&side), 4);
+  auto dispatch = MakeDispatch(*object_, "mm", image_, args, &memory_);
+  ASSERT_TRUE(dispatch.ok()) << dispatch.status();
+  TestQueue queue(gpu_.get(), QueueType::kPm4);
+  queue.Put(Pm4Dispatch(*dispatch));
+  absl::Status status = Run(&queue);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_TRUE(memory_.Read(at[0], got.data(), bytes).ok());
+  for (int y = 0; y < kSide; ++y) {
+    for (int x = 0; x < kSide; ++x) {
+      float sum = 0;
+      for (int k = 0; k < kSide; ++k) sum += a[y * kSide + k] * b[k * kSide + x];
+      ASSERT_EQ(got[y * kSide + x], sum);
+    }
+  }
+}
+
+// Silicon asks the runtime for more scratch; here that is an error with both numbers.
+TEST_P(KernelTest, AqlScratchThatIsTooSmallIsNamed) {
+  AqlPacket packet;
+  packet.header = static_cast<uint16_t>(AqlType::kKernelDispatch);
+  packet.setup = 1;
+  packet.workgroup_size[0] = packet.grid_size[0] = 64;
+  packet.private_segment_size = 128;
+  packet.kernel_object = image_.address + object_->FindKernel("add")->descriptor_address;
+  Words words(16);
+  std::memcpy(words.data(), &packet, 64);
+  TestQueue queue(gpu_.get(), QueueType::kAql);
+  uint32_t tmpring = 1u << 12 | 32;  // 256 or 1024 bytes a wave.
+  ASSERT_TRUE(memory_.Write(queue.amd_queue() + kAmdQueueTmpringSize, &tmpring, 4).ok());
+  queue.Put(words);
+  absl::Status status = Run(&queue);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_NE(std::string(status.message()).find("a wave needs"), std::string::npos) << status;
+}
+
 TEST_P(KernelTest, AddsByIndirectDispatchOfGroups) {
   Dispatch dispatch = AddDispatch();
   // Groups instead of work-items: the last one is partial.
