@@ -167,54 +167,6 @@ bool SameText(const char* a, std::string_view b) {
   return std::strncmp(a, b.data(), b.size()) == 0 && a[b.size()] == '\0';
 }
 
-bool IsVectorAlu(Format format) {
-  switch (format) {
-    case Format::kVop1:
-    case Format::kVop2:
-    case Format::kVopc:
-    case Format::kVop3:
-    case Format::kVop3sd:
-    case Format::kVop3p:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Vector instructions read few scalar values ("constant bus"): one on CDNA, two on RDNA, where
-// 64-bit shifts read one. Source: RDNA 3 ISA, "Scalar operands and literals"; CDNA 3 ISA,
-// section 4.3.
-int ScalarLimit(const Form& form, Isa isa) {
-  if (!IsVectorAlu(form.format)) return kMaxOperands;
-  if (IsCdna(isa)) return 1;
-  const std::string_view name = form.name;
-  const bool shift = name == "v_lshlrev_b64" || name == "v_lshrrev_b64" || name == "v_ashrrev_i64";
-  return shift ? 1 : 2;
-}
-
-// How many different ones an instruction reads.
-int ScalarsRead(const Inst& inst) {
-  uint16_t seen[kMaxOperands + 1];
-  int count = 0;
-  const auto add = [&](uint16_t code) {
-    for (int i = 0; i < count; ++i) {
-      if (seen[i] == code) return;
-    }
-    seen[count++] = code;
-  };
-  for (int i = 0; i < inst.num_operands; ++i) {
-    const OperandSpec& spec = inst.form->specs[i];
-    if (spec.role != Role::kSrc) continue;
-    const Operand& o = inst.operands[i];
-    const bool scalar = o.kind == OperandKind::kSgpr || o.kind == OperandKind::kTtmp ||
-                        o.kind == OperandKind::kLiteral ||
-                        (o.kind == OperandKind::kSpecial && o.code != code::kNullRdna);
-    if (scalar) add(o.code);
-  }
-  if ((inst.form->reads & kImplVcc) != 0) add(code::kVccLo);
-  return count;
-}
-
 // Of an atomic: the modifier one bit of which asks for a result.
 Mod ResultMod(const Form& form) {
   return form.Has(Mod::kTh) ? Mod::kTh : form.Has(Mod::kSc0) ? Mod::kSc0 : Mod::kGlc;
@@ -408,12 +360,6 @@ Selected SelectForm(const Choice& choice, Isa isa, bool wave64,
       continue;
     }
     MatchResult match = MatchForm(*form, wave64, operands, modifiers, here, inst);
-    if (match.ok() && ScalarsRead(*inst) > ScalarLimit(*form, isa)) {
-      match.reason = "more scalar registers and literals than the instruction can read";
-      match.code = EncodeError::kConstantBus;
-      match.operand = -1;
-      match.progress = 2 * kMaxOperands + 1;
-    }
     if (match.ok()) {
       const EncodeResult encoded = Encode(*inst, isa, bytes);
       if (encoded.ok()) {
@@ -428,7 +374,8 @@ Selected SelectForm(const Choice& choice, Isa isa, bool wave64,
       // A form that wants another kind of operand says less about the mistake than one whose field
       // is too small.
       match.progress =
-          encoded.operand < 0
+          encoded.code == EncodeError::kConstantBus ? 2 * kMaxOperands + 1
+          : encoded.operand < 0
               ? 2 * kMaxOperands
               : 2 * (encoded.operand + 2) + (encoded.code == EncodeError::kOperandKind ? -1 : 1);
     }

@@ -119,9 +119,11 @@ TEST(AsmTest, Exports) {
 TEST(AsmTest, FewScalarsForVectorInstructions) {
   EXPECT_EQ(Code("v_fma_f32 v0, s1, s2, s1"), "000013d601040400");
   EXPECT_EQ(Code("v_fma_f32 v0, s1, s2, s3"),
-            "1:1: v_fma_f32: more scalar registers and literals than the instruction can read");
+            "1:23: v_fma_f32: operand 4: more scalar registers and literals than the instruction "
+            "can read");
   EXPECT_EQ(Code("v_add_f32 v0, s1, s2", Arch::kGfx942),
-            "1:1: v_add_f32: more scalar registers and literals than the instruction can read");
+            "1:19: v_add_f32: operand 3: more scalar registers and literals than the instruction "
+            "can read");
 }
 
 TEST(AsmTest, WaveSizes) {

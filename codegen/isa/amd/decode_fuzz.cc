@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       Inst inst;
       if (DecodeFast(rest, IsaOf(arch), &inst) == DecodeError::kOk) {
         uint8_t out[kMaxInstBytes + 4];
-        EncodeResult result = Encode(inst, IsaOf(arch), out);
+        EncodeResult result = Encode(inst, IsaOf(arch), out, EncodeChecks::kLayout);
         TG_CHECK(result.ok());
         TG_CHECK(result.size == inst.size && std::memcmp(out, rest.data(), inst.size) == 0);
       }

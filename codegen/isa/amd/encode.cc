@@ -101,9 +101,50 @@ Problem WantScalar(const Operand& o, int dwords, bool constants, bool literal, I
   }
 }
 
+bool IsVectorAlu(Format format) {
+  switch (format) {
+    case Format::kVop1:
+    case Format::kVop2:
+    case Format::kVopc:
+    case Format::kVop3:
+    case Format::kVop3sd:
+    case Format::kVop3p:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Vector instructions read few different scalar values ("constant bus"): one on CDNA, two on RDNA,
+// where 64-bit shifts read one. Source: RDNA 3 ISA, "Scalar operands and literals"; CDNA 3 ISA,
+// section 4.3. Returns the position of the first operand that is one too many, or -1.
+int OverConstantBus(const Inst& inst, Isa isa) {
+  const Form& form = *inst.form;
+  if (!IsVectorAlu(form.format)) return -1;
+  int limit = IsCdna(isa) ? 1 : 2;
+  if (form.op == Op::kVLshlrevB64 || form.op == Op::kVLshrrevB64 || form.op == Op::kVAshrrevI64) {
+    limit = 1;
+  }
+  uint16_t seen[3];
+  int count = 0;
+  if ((form.reads & kImplVcc) != 0) seen[count++] = code::kVccLo;
+  for (int i = 0; i < inst.num_operands; ++i) {
+    if (form.specs[i].role != Role::kSrc) continue;
+    const Operand& o = inst.operands[static_cast<size_t>(i)];
+    const bool scalar = o.kind == OperandKind::kSgpr || o.kind == OperandKind::kTtmp ||
+                        o.kind == OperandKind::kLiteral ||
+                        (o.kind == OperandKind::kSpecial && o.code != code::kNullRdna);
+    if (!scalar || std::find(seen, seen + count, o.code) != seen + count) continue;
+    if (count == limit) return i;
+    seen[count++] = o.code;
+  }
+  return -1;
+}
+
 class Encoder {
  public:
-  Encoder(const Inst& inst, Isa isa) : inst_(inst), f_(DataOf(inst.form)), isa_(isa) {}
+  Encoder(const Inst& inst, Isa isa, EncodeChecks checks)
+      : inst_(inst), f_(DataOf(inst.form)), isa_(isa), checks_(checks) {}
 
   EncodeResult Run(uint8_t* out);
 
@@ -125,6 +166,7 @@ class Encoder {
   const Inst& inst_;
   const FormData& f_;
   Isa isa_;
+  EncodeChecks checks_;
   Writer writer_;
   bool has_literal_ = false;
   uint32_t literal_ = 0;
@@ -430,6 +472,12 @@ EncodeResult Encoder::Run(uint8_t* out) {
   if (const char* wrong = internal::CheckForm(inst_, isa_); wrong != nullptr) {
     return {EncodeError::kConstraint, -1, wrong, 0};
   }
+  if (checks_ == EncodeChecks::kAll) {
+    if (const int over = OverConstantBus(inst_, isa_); over >= 0) {
+      return {EncodeError::kConstantBus, static_cast<int8_t>(over),
+              "more scalar registers and literals than the instruction can read", 0};
+    }
+  }
   int bytes = form.dwords * 4;
   if (has_literal_) {
     writer_.Put(form.dwords * 32, 32, literal_);
@@ -466,9 +514,9 @@ absl::Status EncodeResult::ToStatus(const Inst& inst) const {
   return absl::InvalidArgumentError(absl::StrCat(text, ": ", reason));
 }
 
-EncodeResult Encode(const Inst& inst, Isa isa, uint8_t* out) {
+EncodeResult Encode(const Inst& inst, Isa isa, uint8_t* out, EncodeChecks checks) {
   if (inst.form == nullptr) return {EncodeError::kNoInstruction, -1, "no instruction", 0};
-  return Encoder(inst, isa).Run(out);
+  return Encoder(inst, isa, checks).Run(out);
 }
 
 EncodeResult Encode(const Inst& inst, Arch arch, std::vector<uint8_t>* out) {

@@ -41,9 +41,16 @@ struct EncodeResult {
   absl::Status ToStatus(const Inst& inst) const;
 };
 
-// Writes at most kMaxInstBytes to `out`. On error nothing is written. Everything is checked always.
-// Thread safe.
-EncodeResult Encode(const Inst& inst, Isa isa, uint8_t* out);
+enum class EncodeChecks : uint8_t {
+  kAll,
+  // Not how many scalar values an instruction reads, which the words do not rule out: for what
+  // Decode took from bytes that no assembler wrote.
+  kLayout,
+};
+
+// Writes at most kMaxInstBytes to `out`. On error nothing is written. Thread safe.
+EncodeResult Encode(const Inst& inst, Isa isa, uint8_t* out,
+                    EncodeChecks checks = EncodeChecks::kAll);
 
 // Appends to `out`, which stays as it was on error.
 EncodeResult Encode(const Inst& inst, Arch arch, std::vector<uint8_t>* out);

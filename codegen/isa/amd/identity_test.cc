@@ -52,7 +52,7 @@ void RunWords(Arch arch) {
     char text[kMaxText];
     ASSERT_GT(PrintTo(inst, isa, text), text);
     uint8_t out[kMaxInstBytes + 4];
-    EncodeResult result = Encode(inst, isa, out);
+    EncodeResult result = Encode(inst, isa, out, EncodeChecks::kLayout);
     if (result.ok() && result.size == inst.size && std::memcmp(out, bytes, inst.size) == 0)
       continue;
     if (++wrong > 20) continue;

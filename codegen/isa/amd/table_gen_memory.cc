@@ -213,6 +213,19 @@ void Maker::ExpandImage(const Row& row) {
     }
     AddAccess(row, r, 31);
   };
+  if (kind == "bvh8") {  // RDNA 4: the ray is moved into the instance.
+    Request r = base;
+    r.layout = row.family;
+    r.image = 64;
+    r.mods = {"dmask=15", "r128=1"};
+    bool dual = row.name.find("dual") != std::string::npos;
+    r.operands = {Make("vdata:v320.b32"),     Make("vaddr0:v64.b64"),
+                  Make("vaddr1:v64.f32"),     Make("vaddr2:v96.f32+r"),
+                  Make("vaddr3:v96.f32+r"),   Make(dual ? "vaddr4:v64.b32" : "vaddr4:v32.b32"),
+                  Make("srsrc:srsrc128.b128")};
+    AddAccess(row, r, 31);
+    return;
+  }
   if (row.family == "mimg" && !bvh) {
     Request r = base;
     r.layout = "mimg";

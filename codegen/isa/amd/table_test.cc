@@ -60,6 +60,9 @@ Role MemoryRole(const Form& form, const OperandSpec& spec) {
     case OperandName::kVaddr1:
     case OperandName::kVaddr2:
     case OperandName::kVaddr3:
+      if ((Has(form, "bvh8") || Has(form, "bvh_dual")) && spec.dwords == 3) {
+        return Role::kDstSrc;  // The ray's origin and direction.
+      }
       return spec.cls == OperandClass::kUnused ? Role::kImm : Role::kSrc;
     case OperandName::kOffset:
     case OperandName::kAttr:

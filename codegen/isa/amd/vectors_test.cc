@@ -82,8 +82,10 @@ std::string Check(const Vector& v, Arch arch) {
   std::string text = ToString(inst, IsaOf(arch));
   if (text != v.text && !v.optional) return absl::StrCat("printed ", text);
   if (inst.size != v.bytes.size()) return absl::StrCat("took ", inst.size, " bytes");
-  std::vector<uint8_t> out;
-  EncodeResult result = Encode(inst, arch, &out);
+  // Texts that do not assemble back may read more scalar values than hardware can.
+  std::vector<uint8_t> out(kMaxInstBytes);
+  EncodeResult result = Encode(inst, IsaOf(arch), out.data(), EncodeChecks::kLayout);
+  out.resize(result.size);
   if (!result.ok())
     return absl::StrCat("does not encode: ", std::string(result.ToStatus(inst).message()));
   if (out != v.bytes) return "encodes to other bytes";
