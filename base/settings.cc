@@ -76,7 +76,7 @@ int64_t Encode(const Row& row, int value) {
 int64_t Encode(const Row& row, absl::string_view value) {
   if (!row.is_string) Reject(row, value);
   if (*row.choices == '\0') return Intern(value);
-  // Names of dtypes: the reference writes them in capitals, too.
+  // Names of dtypes may be in capitals, too.
   const std::string lower = absl::AsciiStrToLower(value);
   for (absl::string_view choice : absl::StrSplit(row.choices, '|')) {
     if (choice == lower) return Intern(lower);
