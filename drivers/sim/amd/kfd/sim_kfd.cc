@@ -31,6 +31,11 @@ int Call(unsigned long request, uint64_t argument, bool out, Function function) 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SimKfd>> SimKfd::Create(SimKfdOptions options) {
+  int probe = 1, copy = 0;
+  if (CopyFromUser(&copy, reinterpret_cast<uint64_t>(&probe), sizeof(probe)) != 0) {
+    return absl::FailedPreconditionError(
+        "process_vm_readv is not permitted here; the simulated KFD reads its callers' memory so");
+  }
   std::unique_ptr<SimKfd> kfd(new SimKfd(std::move(options)));
   int count = static_cast<int>(kfd->options_.gpus.size());
   for (int i = 0; i < count; ++i) {

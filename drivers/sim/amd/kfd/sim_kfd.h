@@ -55,7 +55,8 @@ class SimKfd {
  public:
   static constexpr int kFirstRenderMinor = 128;
 
-  // Unimplemented for processors without a model.
+  // Unimplemented for processors without a model; FailedPrecondition where the sandbox does not let
+  // a process read itself (process_vm_readv).
   static absl::StatusOr<std::unique_ptr<SimKfd>> Create(SimKfdOptions options);
   ~SimKfd();
 

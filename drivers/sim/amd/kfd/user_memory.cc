@@ -14,9 +14,10 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr size_t kMaxVector = 512;  // Below IOV_MAX.
 
-// The system call itself: wrappers that sanitizers put around it would read wrong addresses.
+// The system call itself: wrappers that sanitizers put around it would read wrong addresses. All
+// arguments are as wide as registers: what syscall(2) takes from its list is.
 long Transfer(long number, const iovec* local, size_t locals, const iovec* remote, size_t remotes) {
-  return syscall(number, getpid(), local, locals, remote, remotes, 0);
+  return syscall(number, static_cast<long>(getpid()), local, locals, remote, remotes, 0L);
 }
 
 }  // namespace
