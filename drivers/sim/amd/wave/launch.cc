@@ -118,6 +118,7 @@ class Launcher {
       g.waves.push_back(&w);
       w.strict = options_.strict;
       w.count = options_.count;
+      w.arch = d_.arch;
       w.Reset();
       w.group = &g;
       w.id_in_group = i;

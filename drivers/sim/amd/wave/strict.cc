@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "codegen/isa/amd/hazard.h"
+#include "drivers/sim/amd/wave/memory.h"
 #include "drivers/sim/amd/wave/memory_access.h"
 
 namespace tg::amd::sim {
@@ -200,10 +202,37 @@ void Issue(Wave& w, const MicroOp& u, uint64_t pc) {
   if (u.inst.form->format == Format::kFlat) Queue(s, Counter::kLds).push_back(p);
 }
 
+// Faults when the instruction at w.pc needs wait states or the like between it and those before it
+// on the way that was taken. Each pair of neighbours is looked at once.
+void CheckHazards(Wave& w, const MicroOp& u) {
+  RecentCode& r = w.strict_state->recent;
+  const Allocation* a = w.memory == nullptr ? nullptr : w.memory->Find(w.pc, u.size);
+  if (a == nullptr) return;
+  const uint8_t* words = a->host + (w.pc - a->address);
+  size_t offset = r.bytes.size();
+  r.bytes.insert(r.bytes.end(), words, words + u.size);
+  r.sizes.push_back(u.size);
+  bool fresh = r.checked.insert(w.pc << 24 ^ r.last_pc).second;
+  r.last_pc = w.pc;
+  if (fresh) {
+    for (const HazardFinding& f : amd::CheckHazards(r.bytes, w.arch, {.wave64 = w.size == 64})) {
+      if (f.offset != offset || f.hazard == nullptr) continue;
+      w.Fault(absl::StrCat("hazard ", f.hazard->name, ": ", f.message));
+      return;
+    }
+  }
+  if (r.sizes.size() > RecentCode::kInstructions) {
+    r.bytes.erase(r.bytes.begin(), r.bytes.begin() + r.sizes.front());
+    r.sizes.erase(r.sizes.begin());
+  }
+}
+
 }  // namespace
 
 void StrictBefore(Wave& w, const MicroOp& u) {
   StrictState& s = *w.strict_state;
+  CheckHazards(w, u);
+  if (w.stop == Stop::kFault) return;
   Ranges r = RangesOf(w, u);
   uint64_t exec = w.exec();
   bool lane_to_scalar = u.op_class == OpClass::kValu && u.num_dst > 0 &&

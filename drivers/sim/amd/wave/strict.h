@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "drivers/sim/amd/wave/micro_op.h"
 #include "drivers/sim/amd/wave/wave.h"
 
@@ -21,6 +22,15 @@ namespace tg::amd::sim {
 // kStore, lgkmcnt kLds and kScalar together.
 enum class Counter : uint8_t { kLoad, kStore, kLds, kScalar };
 inline constexpr int kNumCounters = 4;
+
+// The instructions that a wave ran last, for wait states that the tables of hazards ask for.
+struct RecentCode {
+  static constexpr size_t kInstructions = 24;  // More than any hazard reaches.
+  std::vector<uint8_t> bytes;
+  std::vector<uint8_t> sizes;  // Of each, oldest first.
+  uint64_t last_pc = 0;
+  absl::flat_hash_set<uint64_t> checked;  // Pairs of instructions that followed each other.
+};
 
 struct StrictState {
   struct Pending {
@@ -33,6 +43,7 @@ struct StrictState {
   std::array<bool, kNumSgprs> sgpr_written{};
   std::array<std::vector<Pending>, kNumCounters> outstanding;  // Oldest first.
   bool scc_written = false;
+  RecentCode recent;
 };
 
 // Before an instruction: faults `w` when it reads a register that was never written or touches one

@@ -83,6 +83,7 @@ struct Wave {
   int id_in_group = 0;
   std::array<uint32_t, 3> workgroup{};
   bool strict = false;
+  Arch arch = Arch::kGfx1100;  // Set it for strict mode.
   bool count = false;
   std::unique_ptr<uint8_t[]> scratch;  // Work-item by work-item.
   uint32_t scratch_bytes = 0;          // Of each.
