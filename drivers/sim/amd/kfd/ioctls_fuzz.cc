@@ -10,7 +10,6 @@
 
 #include "base/check.h"
 #include "drivers/sim/amd/kfd/sim_os.h"
-#include "drivers/sim/amd/kfd/test_driver.h"
 
 namespace tg::amd::sim {
 namespace {
@@ -77,28 +76,7 @@ void RunInput(const uint8_t* data, size_t size) {
                      uint64_t{kfd::kAllocUserptr | kfd::kAllocWritable}}) {
     known.values.push_back(v);
   }
-  std::vector<std::pair<void*, size_t>> mappings, kept;
-  // Queues that work, for some inputs: random ones rarely get that far.
-  uint8_t queues = in.Take<uint8_t>();
-  TestDriver driver(os.get(), os->kfd().model(1), 1);
-  if (queues & 1) {
-    TG_CHECK(driver.Open() == 0);
-    const uint32_t kTypes[] = {kfd::kQueueSdma, kfd::kQueueCompute, kfd::kQueueComputeAql};
-    for (uint32_t type : kTypes) {
-      if (!(queues >> (1 + type) & 1)) continue;
-      TestDriver::UserQueue q;
-      TG_CHECK(driver.CreateQueue(type, &q) == 0);
-      known.values.push_back(q.ring.va);
-      known.values.push_back(q.pointers.va);
-      known.values.push_back(q.ring.handle);
-      kept.push_back({q.ring.as<void>(), 4096});
-      kept.push_back({const_cast<uint64_t*>(q.doorbell), 8});
-    }
-  }
-  auto pick = [&](uint8_t choice) {
-    size_t i = choice % (mappings.size() + kept.size());
-    return i < kept.size() ? kept[i] : mappings[i - kept.size()];
-  };
+  std::vector<std::pair<void*, size_t>> mappings;
   for (int calls = 0; calls < 64 && !in.empty(); ++calls) {
     uint8_t what = in.Take<uint8_t>();
     if (what < 0xc0) {
@@ -127,14 +105,14 @@ void RunInput(const uint8_t* data, size_t size) {
         mappings.push_back({mapped, bytes});
         known.values.push_back(reinterpret_cast<uint64_t>(mapped));
       }
-    } else if (what < 0xe0 && mappings.size() + kept.size() > 0) {
+    } else if (what < 0xe0 && !mappings.empty()) {
       // Words in what was mapped: packets, pointers, doorbells.
-      auto [mapped, bytes] = pick(in.Take<uint8_t>());
+      auto& [mapped, bytes] = mappings[in.Take<uint8_t>() % mappings.size()];
       uint32_t word = in.Take<uint32_t>();
       size_t at = in.Take<uint16_t>() % (bytes / 4);
       std::memcpy(static_cast<char*>(mapped) + at * 4, &word, 4);
-    } else if (mappings.size() + kept.size() > 0) {
-      auto [mapped, bytes] = pick(in.Take<uint8_t>());
+    } else if (!mappings.empty()) {
+      auto& [mapped, bytes] = mappings[in.Take<uint8_t>() % mappings.size()];
       size_t at = in.Take<uint16_t>() % (bytes / 8);
       os->RingDoorbell(static_cast<uint64_t*>(mapped) + at, known.Pick(&in));
       (void)os->Relax();
